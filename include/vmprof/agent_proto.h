@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * agent_proto.h - messages between vmprof-agent (guest) and vmprof (host).
+ *
+ * Transport
+ *   The virtio-serial port VMPROF_PORT_NAME, a byte stream in both directions.
+ *   Everything is little-endian.  A stream is a sequence of frames:
+ *
+ *     struct vmprof_frame   24 bytes, checksummed
+ *     payload               frame.len bytes (<= VMPROF_FRAME_MAX), whose layout
+ *                           is given by frame.type
+ *
+ *   A reader that meets a wrong magic, length or checksum drops bytes up to
+ *   the next magic and counts them.  seq counts the sender's frames from 0 at
+ *   its HELLO; a gap means loss and is counted.  Unknown types are skipped and
+ *   counted.  A payload longer than the fixed part and strings that the type
+ *   knows is an extension of a later version: the surplus is ignored.
+ *
+ * Conversation
+ *     agent                                     host
+ *       waits until the port has a host
+ *                                    <------    HOST_HELLO
+ *       HELLO                        ------>
+ *                                    <------    START(token)
+ *       SNAP_BEGIN(token) PROC, MAP... SNAP_END(token)
+ *       KSYMS...                     ------>    (bulk: within CREDIT)
+ *       FORK EXEC COMM MAP EXIT ...  ------>
+ *       LOST                         ------>    (whenever something was lost)
+ *                                    <------    CREDIT(bytes)
+ *                                    <------    STOP(token)
+ *       SNAP_BEGIN/END, then DONE(token)
+ *                                    <------    GET_OBJECT(file id, offset, len)
+ *       OBJECT...                    ------>    (bulk: within CREDIT)
+ *
+ *   A second HOST_HELLO at any time starts over (collector restarted).  An agent
+ *   whose host is connected but has not greeted it for a second says HELLO on its
+ *   own: it was restarted, or the guest was; the host starts over with HOST_HELLO.
+ *   Either side closes the port to end.  Without a host the guest module traces
+ *   nothing.
+ *
+ * Flow control
+ *   Events and snapshots are sent as they come; the port's own back pressure
+ *   and the guest's bounded ring hold them, and what does not fit is counted
+ *   in LOST.  Bulk (KSYMS, OBJECT) is sent only while the agent has credit,
+ *   with lower priority than events; each payload byte of bulk uses one byte
+ *   of credit.
+ *
+ * Trust
+ *   The host treats every byte as hostile.  The limits below are checked on
+ *   receipt; a frame that breaks one is counted and skipped.
+ *
+ * Time
+ *   Every event carries the guest's TSC, read when it happened.  SNAP_BEGIN,
+ *   SNAP_END, PROC, MAP, FORK, EXEC, COMM and EXIT arrive in the order of it,
+ *   over all CPUs; maps inside an EXIT are a moment older than the EXIT.
+ */
+#ifndef VMPROF_AGENT_PROTO_H
+#define VMPROF_AGENT_PROTO_H
+
+#include <linux/types.h>
+
+#define VMPROF_PORT_NAME	"org.vmprof.agent.0"
+#define VMPROF_PROTO_VERSION	1
+#define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
+
+#define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
+#define VMPROF_FRAME_MAX	65536U		/* largest payload */
+
+/* Limits on what payloads hold; longer values are cut by the sender, and
+   refused by the receiver */
+#define VMPROF_COMM_MAX		16U		/* with its NUL */
+#define VMPROF_PATH_BYTES_MAX	4096U
+#define VMPROF_RELEASE_MAX	128U
+#define VMPROF_BUILD_ID_MAX	32U
+#define VMPROF_EXIT_MAPS_MAX	512U		/* maps in one EXIT */
+#define VMPROF_OBJECT_BYTES_MAX	(1ULL << 30)	/* of one object */
+#define VMPROF_KSYMS_BYTES_MAX	(64U << 20)
+
+struct vmprof_frame {
+	__le32 magic;		/* VMPROF_FRAME_MAGIC */
+	__le16 type;		/* enum vmprof_msg */
+	__le16 reserved0;
+	__le32 len;		/* payload bytes that follow */
+	__le32 seq;		/* of this sender since its HELLO */
+	__le32 crc;		/* CRC-32C of this header with crc 0, then the payload */
+	__le32 reserved1;
+};
+
+/*
+ * The one table of messages: X(name, number, fixed payload size, bulk).
+ * Variable data follows the fixed part; the fixed part says how much.
+ */
+#define VMPROF_MESSAGES(X) \
+	/* host to agent */ \
+	X(HOST_HELLO,	0x01, sizeof(struct vmprof_host_hello), 0) \
+	X(START,	0x02, sizeof(struct vmprof_token), 0) \
+	X(STOP,		0x03, sizeof(struct vmprof_token), 0) \
+	X(CREDIT,	0x04, sizeof(struct vmprof_credit), 0) \
+	X(GET_OBJECT,	0x05, sizeof(struct vmprof_get_object), 0) \
+	/* agent to host */ \
+	X(HELLO,	0x81, sizeof(struct vmprof_hello), 0) \
+	X(SNAP_BEGIN,	0x82, sizeof(struct vmprof_token), 0) \
+	X(SNAP_END,	0x83, sizeof(struct vmprof_token), 0) \
+	X(PROC,		0x84, sizeof(struct vmprof_proc), 0) \
+	X(MAP,		0x85, sizeof(struct vmprof_map), 0) \
+	X(FORK,		0x86, sizeof(struct vmprof_proc), 0) \
+	X(EXEC,		0x87, sizeof(struct vmprof_proc), 0) \
+	X(COMM,		0x88, sizeof(struct vmprof_proc), 0) \
+	X(EXIT,		0x89, sizeof(struct vmprof_proc), 0) \
+	X(FILE,		0x8a, sizeof(struct vmprof_file), 0) \
+	X(LOST,		0x8b, sizeof(struct vmprof_agent_lost), 0) \
+	X(DONE,		0x8c, sizeof(struct vmprof_token), 0) \
+	X(KSYMS,	0x8d, sizeof(struct vmprof_ksyms), 1) \
+	X(OBJECT,	0x8e, sizeof(struct vmprof_object), 1)
+
+enum vmprof_msg {
+#define X(name, number, size, bulk) VMPROF_MSG_##name = number,
+	VMPROF_MESSAGES(X)
+#undef X
+};
+
+/* ---------------------------------------------------------- host to agent */
+
+struct vmprof_host_hello {
+	__le32 version;		/* VMPROF_PROTO_VERSION of the host */
+	__le32 compat;		/* oldest agent version that it accepts */
+	__le64 session;		/* names this session in logs */
+	__le64 credit;		/* first bulk credit, bytes */
+};
+
+struct vmprof_token {
+	__le64 token;		/* chosen by the host, echoed by the agent */
+	__le64 tsc;		/* sender's TSC when it was sent */
+};
+
+struct vmprof_credit {
+	__le64 bytes;		/* added to what is left */
+};
+
+struct vmprof_get_object {
+	__le32 file;		/* vmprof_file.file */
+	__le32 len;		/* bytes wanted; the agent may send several OBJECTs */
+	__le64 offset;
+};
+
+/* ---------------------------------------------------------- agent to host */
+
+/* vmprof_hello.flags */
+#define VMPROF_HELLO_PTI	(1U << 0)	/* CR3 bit 12 selects the user half */
+#define VMPROF_HELLO_LA57	(1U << 1)	/* 5-level paging */
+#define VMPROF_HELLO_NO_MODULE	(1U << 2)	/* degraded: no vmprof_guest.ko */
+
+struct vmprof_hello {
+	__le32 version;
+	__le32 compat;
+	__u8   boot_id[16];
+	__le32 flags;		/* VMPROF_HELLO_* */
+	__le32 nr_cpus;
+	__le32 tsc_khz;		/* as the guest sees it, 0 unknown */
+	__le32 release_len;	/* bytes of kernel release that follow, no NUL */
+	__le64 tsc;
+	__le64 realtime_ns;	/* guest wall clock at tsc */
+	/* char release[release_len]; */
+};
+
+/*
+ * A task event.  Meaning of the fields by message:
+ *   PROC  a process that lives at the snapshot (tgid leader; maps follow as MAP)
+ *   FORK  a new task: tgid == pid a new process, else a thread; cr3 of the
+ *         child's mm (equal to the parent's for CLONE_VM)
+ *   EXEC  the process runs a new program: sent with the new cr3 before the
+ *         first instruction on it, and again (flags EXEC_DONE) with the new
+ *         comm when the program is loaded
+ *   COMM  a task has a new name
+ *   EXIT  a task ends; for the last thread of a process, maps holds all its
+ *         executable mappings, taken before the mm is torn down
+ */
+#define VMPROF_PROC_EXEC_DONE	(1U << 0)
+#define VMPROF_PROC_KTHREAD	(1U << 1)	/* kernel thread or idle task; cr3 0 or init's */
+#define VMPROF_PROC_NO_MAPS	(1U << 2)	/* EXIT: maps could not be read */
+#define VMPROF_PROC_LAST	(1U << 3)	/* EXIT: last thread of the process */
+
+struct vmprof_proc {
+	__le64 tsc;
+	__le64 cr3;		/* physical address of the page-table root, no PCID or
+				   PTI bits; 0 none */
+	__le32 pid;		/* thread id, initial pid namespace */
+	__le32 tgid;
+	__le32 ppid;		/* tgid of the parent */
+	__le32 flags;		/* VMPROF_PROC_* */
+	__u8   comm[VMPROF_COMM_MAX];	/* NUL-padded */
+	__le32 nr_maps;		/* EXIT: struct vmprof_map with path, one after the
+				   other, each padded to 8 bytes */
+	__le32 reserved;
+};
+
+/* vmprof_map.prot: PROT_* bits; flags: */
+#define VMPROF_MAP_VDSO		(1U << 0)
+#define VMPROF_MAP_ANON		(1U << 1)	/* no file behind it (JIT code) */
+#define VMPROF_MAP_DELETED	(1U << 2)	/* file was unlinked */
+
+/* An executable mapping: from tsc on, until another one covers it */
+struct vmprof_map {
+	__le64 tsc;
+	__le64 cr3;
+	__le64 start;		/* gva */
+	__le64 end;
+	__le64 pgoff;		/* file offset of start, bytes */
+	__le64 ino;
+	__le32 dev_major;
+	__le32 dev_minor;
+	__le32 tgid;
+	__le16 prot;
+	__le16 flags;		/* VMPROF_MAP_* */
+	__le32 ino_generation;
+	__le32 path_len;	/* bytes of path that follow, no NUL */
+	/* char path[path_len]; as the guest's root sees it; "[vdso]", "" anon */
+};
+
+/*
+ * What the daemon found out about one mapped file; sent once per (device,
+ * inode, generation, size, mtime) and session.  file is the handle for
+ * GET_OBJECT.
+ */
+#define VMPROF_FILE_NO_ACCESS	(1U << 0)	/* could not be opened: no build-id */
+#define VMPROF_FILE_CHANGED	(1U << 1)	/* another file lies at the path now */
+
+struct vmprof_file {
+	__le32 file;		/* >= 1 */
+	__le32 flags;
+	__le64 ino;
+	__le32 dev_major;
+	__le32 dev_minor;
+	__le32 ino_generation;
+	__le32 build_id_len;	/* 0 none, <= VMPROF_BUILD_ID_MAX */
+	__le64 bytes;		/* size of the file */
+	__le64 mtime_ns;
+	__u8   build_id[VMPROF_BUILD_ID_MAX];
+	__le32 path_len;
+	__le32 reserved;
+	/* char path[path_len]; */
+};
+
+/* Causes of loss in the guest; count since HELLO (not since the last LOST) */
+enum {
+	VMPROF_GLOST_RING	= 0,	/* module's ring was full */
+	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy: maps of an exit not read */
+	VMPROF_GLOST_PATH	= 2,	/* a path was longer than the limit: cut */
+	VMPROF_GLOST_PROTO	= 3,	/* frames from the host that made no sense */
+	VMPROF_GLOST_MISSED	= 4,	/* a probe was hit where it could not run */
+	VMPROF_GLOST_FILES	= 5,	/* table of files was full: no FILE sent */
+	VMPROF_GLOST_NR		= 8,
+};
+
+struct vmprof_agent_lost {
+	__le64 tsc;
+	__le64 count[VMPROF_GLOST_NR];
+};
+
+/*
+ * A piece of the guest's kernel symbols: text as in /proc/kallsyms, text
+ * symbols (t T w W) only, sorted by address, each line
+ *   "address type name[\t[module]]\n".
+ * A line may span two pieces.  total is the same in all of them.
+ */
+struct vmprof_ksyms {
+	__le64 offset;
+	__le64 total;
+	/* char text[frame.len - sizeof] */
+};
+
+/* A piece of a file.  status 0, or a positive errno of the guest's open or
+   read, then no data follow. */
+struct vmprof_object {
+	__le32 file;
+	__le32 status;
+	__le64 offset;
+	__le64 total;		/* size of the file */
+	/* __u8 data[frame.len - sizeof] */
+};
+
+_Static_assert(sizeof(struct vmprof_frame) == 24, "proto size");
+_Static_assert(sizeof(struct vmprof_host_hello) == 24, "proto size");
+_Static_assert(sizeof(struct vmprof_token) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_credit) == 8, "proto size");
+_Static_assert(sizeof(struct vmprof_get_object) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_hello) == 56, "proto size");
+_Static_assert(sizeof(struct vmprof_proc) == 56, "proto size");
+_Static_assert(sizeof(struct vmprof_map) == 72, "proto size");
+_Static_assert(sizeof(struct vmprof_file) == 88, "proto size");
+_Static_assert(sizeof(struct vmprof_agent_lost) == 72, "proto size");
+_Static_assert(sizeof(struct vmprof_ksyms) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_object) == 24, "proto size");
+#endif /* VMPROF_AGENT_PROTO_H */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * capture.h - the capture file, NAME.vmprof.
+ *
+ * Layout (little-endian)
+ *
+ *     struct vmprof_cap_header            64 bytes, once
+ *     block, block, ...                   appended as they come
+ *     INDEX block                         last; only in a file closed properly
+ *
+ *   A block is a struct vmprof_cap_block followed by stored_bytes of payload
+ *   and padding to 8 bytes.  The payload is raw or one zstd frame.  A reader
+ *   goes from block to block; it stops at the end of the file, at a block
+ *   whose header or payload checksum is wrong, or at one that the file is too
+ *   short for, and says how many bytes it left.  The index only saves time:
+ *   it can be rebuilt by walking.  So a file cut at any byte is readable up
+ *   to the last whole block.
+ *
+ *   Unknown block types are skipped.  Every block names its source: what the
+ *   payload is about (a pCPU, a VM, a host process).
+ *
+ * Limits
+ *   raw_bytes <= VMPROF_CAP_RAW_MAX; a larger one is an error of the file.
+ */
+#ifndef VMPROF_CAPTURE_H
+#define VMPROF_CAPTURE_H
+
+#include <linux/types.h>
+
+#define VMPROF_CAP_MAGIC	0x0a1a0d464f52504dULL	/* "MPROF\r\x1a\n" */
+#define VMPROF_CAP_VERSION	1
+#define VMPROF_CAP_COMPAT	1	/* oldest reader that understands the file */
+#define VMPROF_CAP_RAW_MAX	(64U << 20)
+#define VMPROF_CAP_SUFFIX	".vmprof"
+
+struct vmprof_cap_header {
+	__le64 magic;
+	__le32 version;
+	__le32 compat;
+	__u8   session[16];	/* random, names the session */
+	__le64 realtime_ns;	/* host wall clock ... */
+	__le64 tsc;		/* ... at this host TSC */
+	__le32 tsc_khz;
+	__le32 header_bytes;	/* sizeof(struct vmprof_cap_header) */
+	__le32 crc;		/* CRC-32C of the header with crc 0 */
+	__le32 reserved;
+};
+
+#define VMPROF_CAP_BLOCK_MAGIC	0x4b4c4256U	/* "VBLK" */
+
+/* vmprof_cap_block.flags */
+#define VMPROF_CAP_ZSTD		(1U << 0)
+#define VMPROF_CAP_SAMPLES	(1U << 1)	/* RECORDS: whole SAMPLE records of this
+						   version's size and nothing else, so a
+						   search for others may skip the block */
+
+struct vmprof_cap_block {
+	__le32 magic;
+	__le16 type;		/* enum vmprof_cap_type */
+	__le16 flags;
+	__le32 source;		/* by type, see below */
+	__le32 raw_bytes;	/* payload once unpacked */
+	__le32 stored_bytes;	/* payload as stored, padding not counted */
+	__le32 payload_crc;	/* CRC-32C of the stored payload */
+	__le64 tsc_first;	/* host TSC range of what is inside, 0 unknown */
+	__le64 tsc_last;
+	__le32 reserved;
+	__le32 crc;		/* CRC-32C of this header with crc 0 */
+};
+
+enum vmprof_cap_type {
+	/*
+	 * JSON object, source 0, first block.  Keys: "host", "release", "vendor",
+	 * "event", "period", "trigger" ("pmc" or "timer"), "command", "version",
+	 * "cpus".
+	 */
+	VMPROF_CAP_META		= 1,
+	/* JSON object about one VM, source = VM id (QEMU's tgid).  Keys: "name",
+	   "uuid", "pid", "vcpus": [{"id","tid"}], "ram": [{"gpa","size","hva"}],
+	   "clock_source" ("qmp", "debugfs", "driver"), "agent" (bool). */
+	VMPROF_CAP_VM		= 2,
+	/* struct vmprof_record stream of uapi.h, pads removed; source = pCPU */
+	VMPROF_CAP_RECORDS	= 3,
+	/* struct vmprof_frame + payload, one after the other, checked by the
+	   collector, in order of arrival; source = VM id.  OBJECT frames are not
+	   kept here (objects go to the cache). */
+	VMPROF_CAP_AGENT	= 4,
+	/* struct vmprof_cap_clock array; source = VM id */
+	VMPROF_CAP_CLOCK	= 5,
+	/* text as /proc/PID/maps of a host process; source = its tgid */
+	VMPROF_CAP_HOST_MAPS	= 6,
+	/* text as /proc/kallsyms of the host (text symbols); source 0 */
+	VMPROF_CAP_HOST_KSYMS	= 7,
+	/* text, a line for each host task seen: "tgid tid comm\n"; source 0 */
+	VMPROF_CAP_HOST_COMMS	= 8,
+	/* struct vmprof_cap_totals; source = pCPU */
+	VMPROF_CAP_TOTALS	= 9,
+	/* JSON object, at stop: counts of what the collector itself saw or lost:
+	   per VM "agent_frames", "agent_bad_bytes", "agent_bad_frames",
+	   "agent_seq_gaps", "agent_lost": [...]; "collector": {...}; source 0 */
+	VMPROF_CAP_SUMMARY	= 10,
+	/* struct vmprof_cap_index_entry array; last block; source 0 */
+	VMPROF_CAP_INDEX	= 11,
+	/* JSON object {"objects": [{"build_id","path","bytes","vm"}]}: what is in
+	   the object cache for this capture; source = VM id, 0 the host */
+	VMPROF_CAP_OBJECTS	= 12,
+};
+
+/*
+ * Guest clock of one vCPU, measured at one moment:
+ *   guest_tsc = ((host_tsc * ratio) >> frac_bits) + offset
+ * ratio 0 means 1:1.  error_tsc bounds |true - computed| in host ticks.
+ */
+struct vmprof_cap_clock {
+	__le64 host_tsc;
+	__le64 offset;		/* two's complement */
+	__le64 ratio;
+	__le32 vcpu;
+	__le32 frac_bits;
+	__le64 error_tsc;
+};
+
+/* One pCPU's totals at stop; the fields of struct vmprof_cpu_stats */
+struct vmprof_cap_totals {
+	__le32 cpu;
+	__le32 online;
+	__le64 interrupts;
+	__le64 filtered;
+	__le64 records;
+	__le64 event_count;
+	__le64 cycles;
+	__le64 instructions;
+	__le64 lost[8];		/* VMPROF_LOST_* */
+	__le64 start_tsc;
+	__le64 end_tsc;
+};
+
+struct vmprof_cap_index_entry {
+	__le64 offset;		/* of the block header in the file */
+	__le16 type;
+	__le16 flags;
+	__le32 source;
+	__le64 tsc_first;
+	__le64 tsc_last;
+};
+
+_Static_assert(sizeof(struct vmprof_cap_header) == 64, "capture size");
+_Static_assert(sizeof(struct vmprof_cap_block) == 48, "capture size");
+_Static_assert(sizeof(struct vmprof_cap_clock) == 40, "capture size");
+_Static_assert(sizeof(struct vmprof_cap_totals) == 136, "capture size");
+_Static_assert(sizeof(struct vmprof_cap_index_entry) == 32, "capture size");
+#endif /* VMPROF_CAPTURE_H */
