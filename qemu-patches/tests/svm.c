@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * svm.c - counters beside and inside a tiny SVM guest.
+ */
+#include "guest.h"
+
+extern char guest_loop[], guest_loop_dec[], guest_loop_jnz[], guest_end[];
+void enter_guest(u32 vmcb);
+
+static u8 vmcb[4096] __attribute__((aligned(4096)));
+static u8 hsave[4096] __attribute__((aligned(4096)));
+static u8 guest_stack[1024];
+
+static void set32(u32 ofs, u32 v) { *(u32 *)(vmcb + ofs) = v; }
+static void set64(u32 ofs, u64 v) { *(u64 *)(vmcb + ofs) = v; }
+static u64 get64(u32 ofs) { return *(u64 *)(vmcb + ofs); }
+
+static void segment(u32 ofs, u16 selector, u16 attrib)
+{
+	*(u16 *)(vmcb + ofs) = selector;
+	*(u16 *)(vmcb + ofs + 2) = attrib;
+	set32(ofs + 4, 0xffffffff);
+	set64(ofs + 8, 0);
+}
+
+#define EXITCODE	0x070
+#define RIP		0x578
+
+static void setup(void)
+{
+	u32 cr0;
+
+	asm("movl %%cr0, %0" : "=r"(cr0));
+	for (u32 i = 0; i < sizeof(vmcb); i++)
+		vmcb[i] = 0;
+	set32(0x00c, 1 << 1);		/* intercept NMI */
+	set32(0x010, 1 << 0 | 1 << 1);	/* VMRUN, VMMCALL */
+	set32(0x058, 1);		/* ASID */
+	segment(0x400, 0x10, 0xc93);	/* ES */
+	segment(0x410, 0x08, 0xc9b);	/* CS */
+	segment(0x420, 0x10, 0xc93);	/* SS */
+	segment(0x430, 0x10, 0xc93);	/* DS */
+	set64(0x4d0, rdmsr(EFER));
+	set64(0x558, cr0);
+	set64(0x570, 2);		/* RFLAGS */
+	set64(RIP, (u32)guest_loop);
+	set64(0x5d8, (u32)guest_stack + sizeof(guest_stack));
+}
+
+static u64 guest_count(u64 ctl)
+{
+	setup();
+	wrmsr(CTL(0), ctl | EN);
+	wrmsr(CTR(0), 0);
+	wrmsr(GLOBAL_CTL, 1);
+	enter_guest((u32)vmcb);
+	wrmsr(GLOBAL_CTL, 0);
+	return rdmsr(CTR(0));
+}
+
+/* Guest: MOV, then 1000 times DEC and JNZ, VMMCALL is intercepted. */
+static void test_sampling_guest(u64 period)
+{
+	u32 n = 0, wrong = 0;
+
+	setup();
+	nmi_count = 0;
+	wrmsr(CTL(0), EV_INSNS | OS | INT | GUESTONLY | EN);
+	wrmsr(CTR(0), -period & CTR_MASK);
+	wrmsr(GLOBAL_CTL, 1);
+	for (;;) {
+		u32 before = nmi_count;
+
+		enter_guest((u32)vmcb);
+		if (get64(EXITCODE) != 0x61)
+			break;
+		n++;
+		if (nmi_count != before + 1)
+			wrong++;	/* held until STGI, then taken once */
+		if (get64(RIP) != (u32)((n * (u32)period - 1) & 1 ? guest_loop_jnz
+							     : guest_loop_dec))
+			wrong++;
+		wrmsr(CTR(0), -period & CTR_MASK);
+		wrmsr(GLOBAL_CLR, 0x3f);
+	}
+	wrmsr(GLOBAL_CTL, 0);
+	check("overflows in the guest are #VMEXIT(NMI)", n, 2001 / (u32)period);
+	check("at the right instruction, delivered once", wrong, 0);
+	check("the guest ended by VMMCALL", get64(EXITCODE), 0x81);
+}
+
+void test_svm(void)
+{
+	u64 both, guest, host;
+
+	wrmsr(EFER, rdmsr(EFER) | 1 << 12);
+	wrmsr(VM_HSAVE_PA, (u32)hsave);
+	guest = guest_count(EV_INSNS | OS | GUESTONLY);
+	check("guest-only counts the guest", guest, 2001);
+	check("the guest ended by VMMCALL", get64(EXITCODE), 0x81);
+	host = guest_count(EV_INSNS | OS | HOSTONLY);
+	check("host-only does not", host < 60, 1);
+	both = guest_count(EV_INSNS | OS);
+	check("neither bit counts both", both, guest + host);
+	check("both bits count both",
+	      guest_count(EV_INSNS | OS | HOSTONLY | GUESTONLY), both);
+	check("the guest has its privilege levels too",
+	      guest_count(EV_INSNS | USR | GUESTONLY), 0);
+	test_sampling_guest(101);
+	test_sampling_guest(100);
+	wrmsr(EFER, rdmsr(EFER) & ~(1ULL << 12));
+	wrmsr(CTL(0), EV_INSNS | OS | GUESTONLY | EN);
+	wrmsr(CTR(0), 0);
+	wrmsr(GLOBAL_CTL, 1);
+	wrmsr(GLOBAL_CTL, 0);
+	check("without SVM the guest-only bit is ignored",
+	      rdmsr(CTR(0)) > 0, 1);
+}
