@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * config.c - checks what a user asks for and turns it into a session's settings.
+ *
+ * Every field is checked here; nothing behind this has to doubt it again.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/pid_namespace.h>
+#include <linux/string.h>
+#include <linux/threads.h>
+#include "config.h"
+#include "session.h"
+
+#define VMPH_TIMER_MIN_NS	10000	/* perf makes any shorter cpu-clock period this long */
+
+static bool vmph_config_sane(const struct vmprof_config *config)
+{
+	if (config->size != sizeof(*config) || config->reserved0 || config->reserved1 ||
+	    memchr_inv(config->reserved, 0, sizeof(config->reserved)))
+		return false;
+	if (config->flags & ~(VMPROF_CFG_ALL | VMPROF_CFG_TIMER))
+		return false;
+	if (config->period < VMPROF_PERIOD_MIN || config->period > S64_MAX)
+		return false;
+	if (config->ring_bytes < VMPROF_RING_MIN || config->ring_bytes > VMPROF_RING_MAX ||
+	    !is_power_of_2(config->ring_bytes) || config->ring_bytes < PAGE_SIZE ||
+	    config->wake_bytes > config->ring_bytes)
+		return false;
+	if (config->nr_vms > VMPROF_MAX_VMS)
+		return false;
+	return (config->flags & VMPROF_CFG_ALL) || config->nr_vms;
+}
+
+/* The event that samples, from what the user asked for */
+static int vmph_config_event(struct vmph_session *session, const struct vmprof_config *config)
+{
+	bool timer = config->flags & VMPROF_CFG_TIMER;
+	int err;
+
+	if (config->event_type == PERF_TYPE_SOFTWARE &&
+	    config->event_config == PERF_COUNT_SW_CPU_CLOCK)
+		timer = true;
+	if (timer) {
+		if (config->period < VMPH_TIMER_MIN_NS)
+			return -EINVAL;
+		vmph_counters_attr(&session->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+				   config->period);
+	} else {
+		if (config->event_type != PERF_TYPE_HARDWARE &&
+		    config->event_type != PERF_TYPE_HW_CACHE &&
+		    config->event_type != PERF_TYPE_RAW)
+			return -EINVAL;
+		vmph_counters_attr(&session->attr, config->event_type, config->event_config,
+				   config->period);
+		session->attr.config1 = config->event_config1;
+		session->attr.config2 = config->event_config2;
+	}
+	session->timer = timer;
+	err = vmph_counters_try(&session->attr);
+	return err == -ENOENT || err == -ENODEV ? -EOPNOTSUPP : err;
+}
+
+static int vmph_config_vms(struct vmph_session *session, const struct vmprof_config *config,
+			   const u32 *vms)
+{
+	u32 i;
+	int err;
+
+	session->all = config->flags & VMPROF_CFG_ALL;
+	memset(&session->vms, 0, sizeof(session->vms));
+	vmph_vms_init(&session->vms, session->all);
+	if (session->all)
+		return 0;
+	/* the sampler sees the initial namespace's numbers */
+	if (task_active_pid_ns(current) != &init_pid_ns)
+		return -EINVAL;
+	for (i = 0; i < config->nr_vms; i++) {
+		if (!vms[i] || vms[i] > PID_MAX_LIMIT)
+			return -EINVAL;
+		err = vmph_vms_add(&session->vms, vms[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int vmph_config_take(struct vmph_session *session, const struct vmprof_config *config,
+		     const u32 *vms)
+{
+	int err;
+
+	if (!vmph_config_sane(config))
+		return -EINVAL;
+	err = vmph_config_vms(session, config, vms);
+	if (err)
+		return err;
+	err = vmph_config_event(session, config);
+	if (err)
+		return err;
+	session->ring_bytes = config->ring_bytes;
+	session->wake_bytes = config->wake_bytes ?: config->ring_bytes / 2;
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * counters.h - the perf events of one pCPU: the one that samples, and cycles
+ * and instructions beside it.
+ */
+#ifndef VMPH_COUNTERS_H
+#define VMPH_COUNTERS_H
+
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+struct vmph_counters {
+	struct perf_event *sample;		/* NULL: not armed */
+	struct perf_event *cycles;		/* NULL: not counted */
+	struct perf_event *instructions;
+	u64 last_cycles;			/* at this pCPU's last overflow */
+	u64 last_instructions;
+	u64 armed_interrupts;			/* overflows before it was armed */
+
+	/* totals of the times before this one */
+	bool was_armed;
+	u64 sum_sample;
+	u64 sum_cycles;
+	u64 sum_instructions;
+};
+
+struct vmph_cpu;
+
+/** vmph_counters_attr() - A pinned event that samples host and guest, user and kernel. */
+void vmph_counters_attr(struct perf_event_attr *attr, u32 type, u64 config, u64 period);
+
+/** vmph_counters_try() - Can such an event be had here? It is made and dropped. Sleeps. */
+int vmph_counters_try(const struct perf_event_attr *attr);
+
+/**
+ * vmph_counters_arm() - Make and start the events of @cpu. Sleeps; runs on @cpu.
+ * Return: 0, what perf said, or -EBUSY when no counter was free.
+ */
+int vmph_counters_arm(struct vmph_cpu *cpu);
+
+/**
+ * vmph_counters_disarm() - Stop them; adds totals, and losses by throttling.
+ * When it returns the overflow handler neither runs nor will run on @cpu.
+ */
+void vmph_counters_disarm(struct vmph_cpu *cpu);
+
+/** vmph_counters_total() - Totals since the first START. Sleeps. */
+void vmph_counters_total(struct vmph_counters *ctr, u64 *sample, u64 *cycles, u64 *instructions);
+
+/**
+ * vmph_counters_delta() - Cycles and instructions since this pCPU's last overflow.
+ * Context: the overflow handler. Return: false when they are not counted.
+ */
+bool vmph_counters_delta(struct vmph_counters *ctr, u64 *cycles, u64 *instructions);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* guest.c - picks the vendor's half of guest.h. */
+#include <linux/errno.h>
+#include <vmprof/uapi.h>
+#include "compat/compat.h"
+#include "guest.h"
+
+static u8 vmph_vendor;
+
+int vmph_guest_get(void)
+{
+	int err = 0;
+
+	vmph_vendor = vmph_kvm_vendor();
+	if (vmph_vendor == VMPROF_VENDOR_NONE)
+		return -ENODEV;
+	if (vmph_vendor == VMPROF_VENDOR_SVM)
+		err = vmph_svm_check();
+	return err ? err : vmph_running_vcpu_get();
+}
+
+void vmph_guest_put(void)
+{
+	vmph_running_vcpu_put();
+}
+
+u8 vmph_guest_vendor(void)
+{
+	return vmph_vendor;
+}
+
+u32 vmph_guest_tsc_frac_bits(void)
+{
+	return vmph_vendor == VMPROF_VENDOR_SVM ? 32 : 48;	/* MSR TSC_RATIO; TSC multiplier */
+}
+
+int vmph_guest_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest)
+{
+	if (vmph_vendor == VMPROF_VENDOR_SVM)
+		return vmph_svm_read(vcpu, verified, nmi, guest);
+	return vmph_vmx_read(vcpu, verified, nmi, guest);
+}

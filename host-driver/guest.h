@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * guest.h - what the sampler wants to know of a loaded vCPU, whoever made the CPU.
+ *
+ * Everything that knows KVM's or a CPU vendor's private state is behind this:
+ * guest_svm.c and guest_vmx.c.
+ */
+#ifndef VMPH_GUEST_H
+#define VMPH_GUEST_H
+
+#include <linux/types.h>
+
+struct kvm_vcpu;
+
+struct vmph_guest {
+	bool in_guest;		/* the trigger hit guest code, not KVM */
+	u8 cpl;
+	u32 flags;		/* VMPROF_SF_NESTED, VMPROF_SF_LONG_MODE */
+	u64 ip;			/* linear */
+	u64 cr3;
+	u64 exit_reason;
+	u64 exit_intr_info;
+	u64 exit_info1;
+	u64 exit_info2;
+};
+
+/**
+ * vmph_guest_get() - Find KVM's vendor module and check what we know of it.
+ * Context: process; balanced by vmph_guest_put() when nothing samples any more.
+ * Return: 0, -ENODEV (no vendor module, or its private state is not as known;
+ * the latter is logged).
+ */
+int vmph_guest_get(void);
+void vmph_guest_put(void);
+
+/** vmph_guest_vendor() - VMPROF_VENDOR_*, as the last vmph_guest_get() found it. */
+u8 vmph_guest_vendor(void);
+
+/** vmph_guest_tsc_frac_bits() - Fraction bits of KVM's TSC scaling ratios. */
+u32 vmph_guest_tsc_frac_bits(void);
+
+/**
+ * vmph_guest_read() - Read the state of the vCPU that is loaded on this pCPU.
+ * @verified: The vCPU's private state that was checked before; kept by the caller.
+ * @nmi:      The trigger is an NMI, not an interrupt.
+ *
+ * Context: NMI or interrupt.
+ * Return: 0; -ENODATA (a host sample, nothing to be had); -EIO (in guest code,
+ * but its state cannot be read: a loss).
+ */
+int vmph_guest_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
+
+/* The vendors' halves */
+int vmph_svm_check(void);
+int vmph_svm_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
+int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
+
+#endif

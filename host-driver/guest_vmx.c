@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * guest_vmx.c - Intel: the guest's state is in the current VMCS, read by VMREAD.
+ *
+ * The VMCS that is current need not be this vCPU's: KVM sets the running vCPU
+ * before it loads the VMCS, and loads a shadow VMCS now and then for nested
+ * guests.  While KVM handles the NMI or interrupt that ended a guest's run it
+ * is the right one; its address is remembered then, and at other times only
+ * that VMCS is believed.
+ */
+#include <linux/kvm_host.h>
+#include <asm/asm.h>
+#include <asm/vmx.h>
+#include <vmprof/uapi.h>
+#include "compat/compat.h"
+#include "guest.h"
+
+#define VMPH_VMX_NO_VMCS	(~0ULL)
+#define VMPH_VMX_AR_CS_LONG	(1U << 13)
+#define VMPH_VMX_REASON(full)	((u16)(full))
+
+/* The current VMCS's physical address; none where VMX is off */
+static u64 vmph_vmptrst(void)
+{
+	u64 pa = VMPH_VMX_NO_VMCS;
+
+	asm volatile("1:	vmptrst %0\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : "+m" (pa) : : "cc", "memory");
+	return pa;
+}
+
+/* Read a field; false where there is no such field, no VMCS, or no VMX */
+static bool vmph_vmread(unsigned long field, u64 *value)
+{
+	unsigned long v = 0;
+	u8 failed = 1;
+
+	asm volatile("1:	vmread %[field], %[v]\n"
+		     "	setbe %[failed]\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : [v] "+r" (v), [failed] "+q" (failed) : [field] "r" (field) : "cc");
+	if (failed)
+		return false;
+	*value = v;
+	return true;
+}
+
+/* Did this trigger end the guest's run? */
+static bool vmph_vmx_in_guest(u64 reason, u64 intr_info, bool nmi)
+{
+	if (nmi)
+		return VMPH_VMX_REASON(reason) == EXIT_REASON_EXCEPTION_NMI &&
+		       (intr_info & INTR_INFO_VALID_MASK) &&
+		       (intr_info & INTR_INFO_INTR_TYPE_MASK) == INTR_TYPE_NMI_INTR;
+	return VMPH_VMX_REASON(reason) == EXIT_REASON_EXTERNAL_INTERRUPT;
+}
+
+static int vmph_vmx_read_state(struct kvm_vcpu *vcpu, struct vmph_guest *guest)
+{
+	u64 ss_ar, cs_ar, cs_base = 0;
+
+	if (!vmph_vmread(GUEST_RIP, &guest->ip) || !vmph_vmread(GUEST_CR3, &guest->cr3) ||
+	    !vmph_vmread(GUEST_SS_AR_BYTES, &ss_ar) || !vmph_vmread(GUEST_CS_AR_BYTES, &cs_ar))
+		return -EIO;
+	guest->cpl = (ss_ar >> 5) & 3;
+	if (cs_ar & VMPH_VMX_AR_CS_LONG)
+		guest->flags |= VMPROF_SF_LONG_MODE;
+	else if (vmph_vmread(GUEST_CS_BASE, &cs_base))
+		guest->ip += cs_base;
+	if (vmph_is_nested(vcpu))
+		guest->flags |= VMPROF_SF_NESTED;
+	/* these may be missing: they stay 0 */
+	vmph_vmread(EXIT_QUALIFICATION, &guest->exit_info1);
+	vmph_vmread(GUEST_PHYSICAL_ADDRESS, &guest->exit_info2);
+	return 0;
+}
+
+int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest)
+{
+	u8 handling = READ_ONCE(vcpu->arch.handling_intr_from_guest);
+	bool ours = handling == (nmi ? KVM_HANDLING_NMI : KVM_HANDLING_IRQ);
+	u64 vmcs = vmph_vmptrst();
+
+	if (vmcs == VMPH_VMX_NO_VMCS || (!ours && vmcs != *verified))
+		return ours ? -EIO : -ENODATA;
+	if (!vmph_vmread(VM_EXIT_REASON, &guest->exit_reason) ||
+	    !vmph_vmread(VM_EXIT_INTR_INFO, &guest->exit_intr_info))
+		return ours ? -EIO : -ENODATA;
+	guest->in_guest = ours && vmph_vmx_in_guest(guest->exit_reason, guest->exit_intr_info, nmi);
+	if (ours)
+		*verified = vmcs;
+	return vmph_vmx_read_state(vcpu, guest);
+}

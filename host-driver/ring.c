@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ring.c - per-pCPU record ring written from NMI context, read through mmap.
+ *
+ * Writers: the owning CPU only, in any context.  Reader: one process.
+ * Built twice: into the host module and into tests/unit.
+ *
+ *   writer                               reader
+ *     A: load_acquire(tail)                C: load_acquire(head)
+ *        write pads and records               read records
+ *     B: store_release(head)               D: store_release(tail)
+ *   B pairs with C: what is below head is whole.
+ *   D pairs with A: what is below tail is no longer read.
+ */
+#include "ring.h"
+
+void vmph_ring_init(struct vmph_ring *ring, struct vmprof_consumer *consumer,
+		    struct vmprof_producer *producer, void *data, u64 bytes,
+		    u64 wake_bytes, u32 pcpu)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring->consumer = consumer;
+	ring->producer = producer;
+	ring->data = data;
+	ring->bytes = bytes;
+	ring->wake_bytes = wake_bytes;
+	ring->pcpu = pcpu;
+	producer->ring_id = VMPROF_RING_ID;
+	producer->cpu = pcpu;
+}
+
+u64 vmph_ring_used(const struct vmph_ring *ring)
+{
+	u64 head = READ_ONCE(ring->head);
+	u64 used = head - smp_load_acquire(&ring->consumer->tail);
+
+	return used <= ring->bytes ? used : ring->bytes;
+}
+
+void vmph_ring_lose(struct vmph_ring *ring, u32 cause, u64 count)
+{
+	u64 *lost = &ring->producer->lost[cause];
+
+	WRITE_ONCE(*lost, READ_ONCE(*lost) + count);
+}
+
+static bool vmph_ring_has_losses(const struct vmph_ring *ring)
+{
+	unsigned int i;
+
+	for (i = 0; i < VMPROF_LOST_NR; i++)
+		if (READ_ONCE(ring->producer->lost[i]) != ring->reported[i])
+			return true;
+	return false;
+}
+
+/* Where a record of @size goes that may start at @pos: not across the end */
+static u64 vmph_ring_fit(const struct vmph_ring *ring, u64 pos, u16 size)
+{
+	u64 left = ring->bytes - (pos & (ring->bytes - 1));
+
+	return left < size ? pos + left : pos;
+}
+
+/* Write the header of a record at @at, and a pad from @pos up to it */
+static void *vmph_ring_place(struct vmph_ring *ring, u64 pos, u64 at, u16 type, u16 size)
+{
+	struct vmprof_record *rec;
+
+	if (pos != at) {
+		rec = (void *)(ring->data + (pos & (ring->bytes - 1)));
+		rec->type = VMPROF_REC_PAD;
+		rec->size = at - pos;
+		rec->pcpu = ring->pcpu;
+	}
+	rec = (void *)(ring->data + (at & (ring->bytes - 1)));
+	rec->type = type;
+	rec->size = size;
+	rec->pcpu = ring->pcpu;
+	return rec;
+}
+
+static void vmph_ring_fill_lost(struct vmph_ring *ring, struct vmprof_rec_lost *rec, u64 tsc)
+{
+	unsigned int i;
+
+	rec->tsc = tsc;
+	for (i = 0; i < VMPROF_LOST_NR; i++) {
+		/* a nested overflow may count one more at any time: read once */
+		u64 lost = READ_ONCE(ring->producer->lost[i]);
+
+		rec->count[i] = lost - ring->reported[i];
+		ring->reported[i] = lost;
+	}
+}
+
+int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+{
+	struct vmprof_rec_lost *lost = NULL;
+	u64 pos = ring->head, lost_at, at;
+
+	if (READ_ONCE(ring->busy)) {
+		vmph_ring_lose(ring, VMPROF_LOST_NESTED, 1);
+		return -EBUSY;
+	}
+	WRITE_ONCE(ring->busy, 1);
+	barrier();
+
+	lost_at = vmph_ring_fit(ring, pos, sizeof(*lost));
+	if (vmph_ring_has_losses(ring))
+		at = vmph_ring_fit(ring, lost_at + sizeof(*lost), size);
+	else
+		at = lost_at = vmph_ring_fit(ring, pos, size);
+
+	if (at + size - pos > ring->bytes - vmph_ring_used(ring)) {
+		vmph_ring_lose(ring, VMPROF_LOST_FULL, 1);
+		barrier();
+		WRITE_ONCE(ring->busy, 0);
+		return -ENOSPC;
+	}
+	if (at != lost_at) {
+		lost = vmph_ring_place(ring, pos, lost_at, VMPROF_REC_LOST, sizeof(*lost));
+		vmph_ring_fill_lost(ring, lost, tsc);
+		pos = lost_at + sizeof(*lost);
+		WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
+	}
+	*rec = vmph_ring_place(ring, pos, at, type, size);
+	ring->next = at + size;
+	return 0;
+}
+
+bool vmph_ring_commit(struct vmph_ring *ring)
+{
+	WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
+	WRITE_ONCE(ring->head, ring->next);
+	smp_store_release(&ring->producer->head, ring->next);
+	barrier();
+	WRITE_ONCE(ring->busy, 0);
+	/*
+	 * The reader announces that it will sleep, then looks at head; we set
+	 * head, then look at what it announced.  One of the two must see the
+	 * other: session.c has the reader's half.
+	 */
+	smp_mb();
+	return vmph_ring_used(ring) >= ring->wake_bytes;
+}

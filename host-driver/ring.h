@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ring.h - per-pCPU record ring, written from NMI context, read through mmap.
+ *
+ * The layout is include/vmprof/uapi.h's.  The consumer page belongs to the
+ * reader and is believed in nothing; the producer page is only ever written.
+ */
+#ifndef VMPH_RING_H
+#define VMPH_RING_H
+
+#ifdef __KERNEL__
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/barrier.h>
+#endif			/* the unit tests bring tests/unit/ring_shim.h instead */
+#include <vmprof/uapi.h>
+
+struct vmph_ring {
+	struct vmprof_consumer *consumer;	/* the reader's page: hostile */
+	struct vmprof_producer *producer;
+	u8 *data;
+	u64 bytes;		/* of data; a power of two */
+	u64 wake_bytes;		/* commit asks for a wake-up from here on */
+	u64 head;		/* committed; the producer page has a copy */
+	u64 next;		/* head after the record being written */
+	u32 pcpu;
+	u32 busy;		/* a record is being written */
+	u64 reported[VMPROF_LOST_NR];	/* lost[] as the last LOST record had it */
+};
+
+/**
+ * vmph_ring_init() - An empty ring over three zeroed pieces of memory.
+ * @ring:  To be set up; @consumer, @producer and @data must outlive it.
+ * @bytes: Length of @data, a power of two of at least VMPROF_RING_MIN.
+ * @wake_bytes: Fill from which commit asks for a wake-up.
+ * @pcpu:  The only CPU that writes it.
+ */
+void vmph_ring_init(struct vmph_ring *ring, struct vmprof_consumer *consumer,
+		    struct vmprof_producer *producer, void *data, u64 bytes,
+		    u64 wake_bytes, u32 pcpu);
+
+/**
+ * vmph_ring_reserve() - Reserve space for one record.
+ * @ring: This CPU's ring; the caller does not migrate until commit.
+ * @type: enum vmprof_record_type.
+ * @size: Whole record in bytes, header included; a multiple of 8.
+ * @tsc:  Time for a LOST record, which goes first where losses are unreported.
+ * @rec:  On success the record, header filled, the rest not cleared; borrowed
+ *	  until commit.  Untouched on error.
+ *
+ * Context: any, NMI included; never sleeps, takes no lock.
+ * Return: 0, -ENOSPC (full), -EBUSY (inside another record); both are counted.
+ */
+int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec);
+
+/**
+ * vmph_ring_commit() - Publish the record that was reserved.
+ * Return: true when wake_bytes or more wait for the reader.
+ */
+bool vmph_ring_commit(struct vmph_ring *ring);
+
+/** vmph_ring_lose() - Count @count losses by @cause, a VMPROF_LOST_*. */
+void vmph_ring_lose(struct vmph_ring *ring, u32 cause, u64 count);
+
+/** vmph_ring_used() - Bytes that wait for the reader; all of it if its tail is absurd. */
+u64 vmph_ring_used(const struct vmph_ring *ring);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sampler.c - from a counter's overflow to a record in the ring.
+ *
+ * NMI rules.  Everything reachable from vmph_on_overflow() runs in NMI context,
+ * on any interrupted code: scheduler, KVM, page faults, other modules.  So:
+ *   - no locks, no allocation, no printk, no sleeping, no RCU waiting;
+ *   - memory that a user can unmap is only read by copy_from_user_nmi(),
+ *     memory that may not be there by copy_from_kernel_nofault();
+ *   - what is shared with other contexts is one word, read and written whole;
+ *     tables are bounded and claimed by cmpxchg;
+ *   - the ring belongs to this pCPU; the reader is woken through irq_work;
+ *   - what could not be recorded is counted by cause.
+ * perf calls the handler from ordinary instrumentable code, after NMI entry is
+ * done, so nothing here needs to be noinstr.  With the timer trigger it runs in
+ * a hard interrupt; the same rules hold.
+ */
+#include <linux/kvm_host.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <asm/msr.h>
+#include <asm/ptrace.h>
+#include "compat/compat.h"
+#include "guest.h"
+#include "sampler.h"
+#include "session.h"
+#include "stack.h"
+#include "steal.h"
+
+/* What an overflow hit */
+struct vmph_view {
+	struct kvm_vcpu *vcpu;	/* loaded, its state in guest; or NULL */
+	struct vmph_guest guest;
+	u32 vm;
+	u32 vcpu_tid;
+	u32 flags;
+	u8 mode;
+};
+
+/* A task of a chosen VM's QEMU. Return: false when it was lost. */
+static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
+{
+	struct kvm_vcpu *vcpu = vmph_running_vcpu();
+	struct vmph_vcpu *known;
+	int err;
+
+	view->vm = current->tgid;
+	view->mode = user_mode(regs) ? VMPROF_MODE_VMM_USER : VMPROF_MODE_VMM_KERNEL;
+	if (!vcpu || user_mode(regs))
+		return true;
+	known = vmph_vcpu_learn(&cpu->session->vms, current->tgid, current->pid);
+	if (!known)
+		return false;		/* the table of vCPUs is full */
+	vmph_steal_ran(cpu->session, known, cpu->cpu);
+	err = vmph_guest_read(vcpu, &known->verified, view->flags & VMPROF_SF_IRQ_NMI,
+			      &view->guest);
+	if (err == -ENODATA)
+		return true;
+	if (err)
+		return false;
+	view->vcpu = vcpu;
+	view->vcpu_tid = current->pid;
+	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
+	if (view->guest.in_guest)
+		view->mode = VMPROF_MODE_GUEST;
+	return true;
+}
+
+/* Any other task. Return: false when it is none of the session's business. */
+static bool vmph_look_other(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
+{
+	struct vmph_vcpu *waiter;
+
+	if (is_idle_task(current)) {
+		view->mode = VMPROF_MODE_IDLE;
+		/* a clock ticks in idle too: nothing happened */
+		return !cpu->session->timer && atomic_read(&cpu->home) > 0;
+	}
+	view->mode = user_mode(regs) ? VMPROF_MODE_OTHER_USER : VMPROF_MODE_OTHER_KERNEL;
+	waiter = vmph_steal_waiter(cpu);
+	if (waiter) {
+		view->flags |= VMPROF_SF_STEAL;
+		view->vm = READ_ONCE(waiter->vm);
+		view->vcpu_tid = atomic_read(&waiter->tid);
+		return true;
+	}
+	return atomic_read(&cpu->home) > 0;
+}
+
+static void vmph_fill(struct vmprof_sample *s, const struct vmph_view *view,
+		      struct pt_regs *regs, u64 tsc)
+{
+	const struct vmph_guest *guest = &view->guest;
+
+	memset((char *)s + sizeof(s->hdr), 0, sizeof(*s) - sizeof(s->hdr));
+	s->tsc = tsc;
+	s->host_ip = instruction_pointer(regs);
+	s->host_pid = current->tgid;
+	s->host_tid = current->pid;
+	s->vm = view->vm;
+	s->vcpu_tid = view->vcpu_tid;
+	s->flags = view->flags;
+	s->mode = view->mode;
+	if (view->mode != VMPROF_MODE_GUEST && view->mode != VMPROF_MODE_IDLE)
+		vmph_stack_callers(regs, s->host_return_ip);
+	if (!view->vcpu)
+		return;
+	s->vcpu = view->vcpu->vcpu_id;
+	s->cpl = guest->cpl;
+	s->vendor = vmph_guest_vendor();
+	s->guest_ip = guest->ip;
+	s->guest_cr3 = guest->cr3;
+	s->exit_reason = guest->exit_reason;
+	s->exit_intr_info = guest->exit_intr_info;
+	s->exit_info1 = guest->exit_info1;
+	s->exit_info2 = guest->exit_info2;
+}
+
+static void vmph_record(struct vmph_cpu *cpu, const struct vmph_view *view,
+			struct pt_regs *regs, u64 tsc, u64 cycles, u64 instructions)
+{
+	struct vmprof_sample *s;
+
+	/* a sample whose clock did not fit would have no place in time: one loss, not two */
+	if ((view->vcpu && vmph_clock_note(&cpu->clocks, &cpu->ring, tsc, view->vm,
+					   view->vcpu_tid, view->vcpu)) ||
+	    vmph_ring_reserve(&cpu->ring, VMPROF_REC_SAMPLE, sizeof(*s), tsc, (void **)&s)) {
+		vmph_session_wake(cpu);
+		return;
+	}
+	vmph_fill(s, view, regs, tsc);
+	s->cycles = cycles;
+	s->instructions = instructions;
+	if (vmph_ring_commit(&cpu->ring))
+		vmph_session_wake(cpu);
+}
+
+/*
+ * A chosen VM ran, or its QEMU did, while another chosen VM's vCPU waited for
+ * this pCPU: to that one it is steal, which takes a record of its own.
+ */
+static void vmph_record_neighbour(struct vmph_cpu *cpu, struct pt_regs *regs, u64 tsc, u32 flags)
+{
+	struct vmph_vcpu *waiter = vmph_steal_waiter(cpu);
+	struct vmph_view view = {
+		.flags = (flags & (VMPROF_SF_IRQ_NMI | VMPROF_SF_TIMER)) | VMPROF_SF_STEAL,
+		.mode = user_mode(regs) ? VMPROF_MODE_OTHER_USER : VMPROF_MODE_OTHER_KERNEL,
+	};
+
+	if (!waiter || READ_ONCE(waiter->vm) == current->tgid)
+		return;
+	view.vm = READ_ONCE(waiter->vm);
+	view.vcpu_tid = atomic_read(&waiter->tid);
+	vmph_record(cpu, &view, regs, tsc, 0, 0);
+}
+
+void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
+		      struct pt_regs *regs)
+{
+	struct vmph_cpu *cpu = event->overflow_handler_context;
+	struct vmprof_producer *page = cpu->ring.producer;
+	struct vmph_session *session = cpu->session;
+	u64 cycles = 0, instructions = 0, tsc = rdtsc();
+	struct vmph_view view = {};
+
+	WRITE_ONCE(page->interrupts, page->interrupts + 1);
+	if (in_nmi())
+		view.flags |= VMPROF_SF_IRQ_NMI;
+	if (session->timer)
+		view.flags |= VMPROF_SF_TIMER;
+	if (vmph_counters_delta(&cpu->counters, &cycles, &instructions))
+		view.flags |= VMPROF_SF_COUNTS;
+
+	if (session->all && vmph_running_vcpu())
+		vmph_vms_add(&session->vms, current->tgid);
+	if (vmph_vms_chosen(&session->vms, current->tgid)) {
+		if (!vmph_look_vmm(cpu, regs, &view)) {
+			vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
+			return;
+		}
+		vmph_record_neighbour(cpu, regs, tsc, view.flags);
+	} else if (!vmph_look_other(cpu, regs, &view)) {
+		WRITE_ONCE(page->filtered, page->filtered + 1);
+		return;
+	}
+	vmph_record(cpu, &view, regs, tsc, cycles, instructions);
+}

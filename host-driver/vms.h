@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vms.h - which VMs a session is about, and which threads are their vCPUs.
+ *
+ * Two fixed tables, filled without locks: NMIs and scheduler hooks look things
+ * up in them and add to them.  A full table loses knowledge, never memory.
+ */
+#ifndef VMPH_VMS_H
+#define VMPH_VMS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+#define VMPH_VMS_NR	1024	/* powers of two */
+#define VMPH_VCPUS_NR	2048
+
+struct vmph_vcpu {
+	atomic_t tid;		/* 0 free, VMPH_TID_GONE exited */
+	u32 vm;			/* its QEMU's tgid */
+	atomic_t last_cpu;	/* pCPU on which it ran last, or -1 */
+	atomic_t waits_on;	/* pCPU on which it is runnable but not running, or -1 */
+	u64 verified;		/* guest.c: private state that has been checked */
+};
+
+#define VMPH_TID_GONE	(-1)
+
+struct vmph_vms {
+	bool all;			/* take every VM that shows a vCPU */
+	atomic_t tgid[VMPH_VMS_NR];	/* 0 free */
+	struct vmph_vcpu vcpu[VMPH_VCPUS_NR];
+};
+
+void vmph_vms_init(struct vmph_vms *vms, bool all);
+
+/** vmph_vms_add() - Choose a VM. Any context. Return: 0, -ENOSPC. */
+int vmph_vms_add(struct vmph_vms *vms, u32 tgid);
+
+/** vmph_vms_chosen() - Is this process the QEMU of a chosen VM? Any context. */
+bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid);
+
+/** vmph_vcpu_find() - The vCPU whose thread this is, or NULL. Any context. */
+struct vmph_vcpu *vmph_vcpu_find(struct vmph_vms *vms, u32 tgid, u32 tid);
+
+/**
+ * vmph_vcpu_learn() - The same for the current thread, which has a vCPU loaded.
+ * Return: NULL when its VM is not chosen, or the table is full.
+ */
+struct vmph_vcpu *vmph_vcpu_learn(struct vmph_vms *vms, u32 tgid, u32 tid);
+
+#endif
