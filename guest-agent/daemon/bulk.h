@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* bulk.h - what the host gets within its credit: kernel symbols, then objects that it asked for. */
+#ifndef VMP_BULK_H
+#define VMP_BULK_H
+
+#include <stdint.h>
+
+#include "agent_msg.h"
+#include "files.h"
+#include "ksyms.h"
+#include "out.h"
+
+#define VMP_BULK_REQUESTS	4096U	/* GET_OBJECTs that wait; more are refused */
+
+struct vmp_bulk {
+	struct vmp_ksyms ksyms;
+	uint64_t ksyms_sent;		/* bytes */
+	int ksyms_active;
+	struct vmp_msg_get_object request[VMP_BULK_REQUESTS];	/* a ring */
+	uint32_t first, nr;
+	int fd;				/* file of the first request, -1 not open */
+	uint32_t fd_file;		/* its handle */
+};
+
+void vmp_bulk_init(struct vmp_bulk *bulk);
+
+/** vmp_bulk_clear() - Forget requests and symbols. */
+void vmp_bulk_clear(struct vmp_bulk *bulk);
+
+/** vmp_bulk_ksyms() - Send the kernel's symbols (again). */
+void vmp_bulk_ksyms(struct vmp_bulk *bulk);
+
+/** vmp_bulk_request() - Return: 0, or -ENOBUFS (too many wait). */
+int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request);
+
+/**
+ * vmp_bulk_step() - Do one small piece of work: read symbols, or put one frame.
+ * Return: 1 there is more that can be done now, 0 nothing (or no credit, no room).
+ */
+int vmp_bulk_step(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * files.h - what lies behind the maps that were sent: one entry per file.
+ *
+ * A file is known by device, inode and generation; one that was written since
+ * (size or mtime differ) is a new entry with a new handle.  Entries live as
+ * long as the conversation with the host.
+ */
+#ifndef VMP_FILES_H
+#define VMP_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent_msg.h"
+#include "elf_id.h"
+
+#define VMP_FILES_MAX		32768U		/* entries */
+#define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this */
+
+struct vmp_file {
+	uint32_t flags;			/* VMPROF_FILE_* */
+	uint32_t dev_major, dev_minor;
+	uint32_t ino_generation;
+	uint64_t ino;
+	uint64_t bytes;
+	uint64_t mtime_ns;
+	uint64_t checked_ms;
+	struct vmp_build_id id;
+	char *path;
+	/* a mapping of it, the last that was seen: a way to open it */
+	uint64_t start, end;
+	uint32_t tgid;
+	uint32_t same_hash;		/* handle of the next entry in the chain; 0 none */
+};
+
+struct vmp_files {
+	struct vmp_file *file;		/* handle h is file[h - 1] */
+	uint32_t nr, room;
+	uint32_t sent;			/* the first this many were sent */
+	uint64_t overflow;		/* files that found no room */
+	uint32_t bucket[4096];		/* handles */
+};
+
+/** vmp_files_init() - Empty table. */
+void vmp_files_init(struct vmp_files *files);
+
+/** vmp_files_clear() - Forget all; handles start from 1 again. */
+void vmp_files_clear(struct vmp_files *files);
+
+/**
+ * vmp_files_note() - A map goes to the host: know the file behind it.
+ * @now_ms: A clock that does not go back.
+ *
+ * Opens and reads the file where it is new or was not looked at for a while;
+ * what cannot be opened is an entry too (VMPROF_FILE_NO_ACCESS).
+ */
+void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms);
+
+/** vmp_files_get() - Entry of a handle, or NULL. */
+const struct vmp_file *vmp_files_get(const struct vmp_files *files, uint32_t handle);
+
+/**
+ * vmp_files_unsent() - The next entry to tell the host of, or NULL.
+ * @msg: Its message, in wire order; the path follows.
+ */
+const struct vmp_file *vmp_files_unsent(const struct vmp_files *files, struct vmprof_file *msg);
+
+/** vmp_files_sent() - What vmp_files_unsent() gave went out. */
+void vmp_files_sent(struct vmp_files *files);
+
+/**
+ * vmp_file_open() - Open an entry's file as it was when its FILE was made.
+ * Return: file descriptor, -ESTALE (it was changed), -errno.
+ */
+int vmp_file_open(const struct vmp_file *file);
+
+/** vmp_file_is_vdso() - It lies in our own memory (vdso.h), not in a file. */
+int vmp_file_is_vdso(const struct vmp_file *file);
+
+#endif

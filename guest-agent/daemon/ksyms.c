@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ksyms.c - the kernel's text symbols, as KSYMS has them: lines kept as the kernel wrote them. */
+#include "ksyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <vmprof/agent_proto.h>
+
+#define STEP_BYTES	(64U << 10)
+
+struct line {
+	unsigned long long address;
+	const char *p;
+	size_t len;
+};
+
+void vmp_ksyms_init(struct vmp_ksyms *k)
+{
+	*k = (struct vmp_ksyms){ .fd = -1 };
+}
+
+void vmp_ksyms_clear(struct vmp_ksyms *k)
+{
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k->text);
+	vmp_ksyms_init(k);
+}
+
+int vmp_ksyms_open(struct vmp_ksyms *k, const char *path)
+{
+	vmp_ksyms_clear(k);
+	k->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return k->fd < 0 ? -errno : 0;
+}
+
+/* "ffffffff81000000 T _text\n": a text symbol whose address is not hidden */
+static int wanted(const char *line, size_t len)
+{
+	const char *space = memchr(line, ' ', len);
+	size_t at;
+
+	if (!space)
+		return 0;
+	at = (size_t)(space - line);
+	if (strspn(line, "0") >= at)
+		return 0;
+	return at + 3 < len && memchr("tTwW", line[at + 1], 4) && line[at + 2] == ' ';
+}
+
+/* Go through the lines of the n bytes at text + bytes, move those that stay to the front. */
+static void keep_lines(struct vmp_ksyms *k, size_t n)
+{
+	char *p = k->text + k->bytes, *end = p + n, *newline;
+	size_t len;
+
+	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+		len = (size_t)(newline + 1 - p);
+		if (wanted(p, len)) {
+			memmove(k->text + k->bytes, p, len);
+			k->bytes += len;
+		}
+		p += len;
+	}
+	k->partial = (size_t)(end - p);
+	memmove(k->text + k->bytes, p, k->partial);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->p < y->p ? -1 : x->p > y->p;	/* keep the kernel's order of aliases */
+}
+
+static int sort_lines(struct vmp_ksyms *k)
+{
+	size_t nr = 0, i = 0;
+	const char *p, *end = k->text + k->bytes;
+	struct line *lines;
+	char *sorted, *to;
+
+	for (p = k->text; p < end; p++)
+		nr += *p == '\n';
+	lines = malloc((nr + 1) * sizeof(*lines));
+	sorted = malloc(k->bytes + 1);
+	if (!lines || !sorted) {
+		free(lines);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (p = k->text; p < end; p += lines[i++].len) {
+		lines[i].address = strtoull(p, NULL, 16);
+		lines[i].p = p;
+		lines[i].len = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) + 1 - p);
+	}
+	qsort(lines, nr, sizeof(*lines), compare_lines);
+	for (to = sorted, i = 0; i < nr; to += lines[i++].len)
+		memcpy(to, lines[i].p, lines[i].len);
+	free(lines);
+	free(k->text);
+	k->text = sorted;
+	k->room = k->bytes + 1;
+	return 0;
+}
+
+static int finish_text(struct vmp_ksyms *k)
+{
+	int ret;
+
+	close(k->fd);
+	k->fd = -1;
+	k->partial = 0;
+	ret = k->bytes ? sort_lines(k) : 0;
+	if (ret) {
+		vmp_ksyms_clear(k);
+		return ret;
+	}
+	k->ready = 1;
+	return 0;
+}
+
+int vmp_ksyms_step(struct vmp_ksyms *k)
+{
+	size_t used = k->bytes + k->partial, room;
+	char *text;
+	ssize_t n;
+
+	if (k->fd < 0)
+		return 0;
+	if (k->room - used < STEP_BYTES) {
+		room = k->room ? 2 * k->room : 2 * STEP_BYTES;
+		text = room <= 2 * VMPROF_KSYMS_BYTES_MAX ? realloc(k->text, room) : NULL;
+		if (!text) {
+			vmp_ksyms_clear(k);
+			return -ENOMEM;
+		}
+		k->text = text;
+		k->room = room;
+	}
+	n = read(k->fd, k->text + used, STEP_BYTES);
+	if (n < 0) {
+		n = -errno;
+		vmp_ksyms_clear(k);
+		return (int)n;
+	}
+	if (!n)
+		return finish_text(k);
+	keep_lines(k, k->partial + (size_t)n);
+	if (k->bytes <= VMPROF_KSYMS_BYTES_MAX)
+		return 1;
+	vmp_ksyms_clear(k);
+	return -EFBIG;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main.c - vmprof-agent: tells the host's vmprof which processes live in this guest.
+ *
+ * One thread, one loop: the port, the module's device, signals.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "port.h"
+#include "session.h"
+
+#define DEFAULT_PORT	"/dev/virtio-ports/" VMPROF_PORT_NAME
+
+struct options {
+	const char *port;
+	int foreground;
+	int verbose;
+};
+
+static const char help_text[] =
+	"usage: vmprof-agent [OPTIONS]\n"
+	"Tell the vmprof on this virtual machine's host which processes live here.\n"
+	"\n"
+	"  -p, --port PATH    port to the host (" DEFAULT_PORT ")\n"
+	"  -f, --foreground   stay in the foreground, as systemd wants it\n"
+	"  -v, --verbose      log more\n"
+	"      --version      print the version\n"
+	"      --help         print this\n";
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "port", required_argument, NULL, 'p' },
+		{ "foreground", no_argument, NULL, 'f' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "p:fv", longs, NULL)) != -1) {
+		switch (c) {
+		case 'p':
+			o->port = optarg;
+			break;
+		case 'f':
+			o->foreground = 1;
+			break;
+		case 'v':
+			o->verbose = 1;
+			break;
+		case 'V':
+			puts("vmprof-agent " VMPROF_VERSION);
+			exit(0);
+		case 'h':
+			fputs(help_text, stdout);
+			exit(0);
+		default:
+			fputs("Try vmprof-agent --help.\n", stderr);
+			return -EINVAL;
+		}
+	}
+	if (optind == argc)
+		return 0;
+	fprintf(stderr, "vmprof-agent: unexpected argument '%s'\nTry vmprof-agent --help.\n",
+		argv[optind]);
+	return -EINVAL;
+}
+
+/* SIGTERM and SIGINT arrive as something to read. */
+static int catch_signals(void)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* No host: wait for one.  Return: 1 a signal ends us. */
+static int wait_for_host(struct vmp_port *port, struct vmp_session *s, int signals)
+{
+	struct pollfd p = { .fd = signals, .events = POLLIN };
+
+	if (vmp_port_check(port))
+		vmp_session_connected(s);
+	else if (poll(&p, 1, port->wait_ms) > 0)
+		return 1;
+	return 0;
+}
+
+/* One round with a host.  Return: 1 a signal ends us. */
+static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
+{
+	struct pollfd p[3] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = port->fd, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
+	};
+	int more = vmp_session_step(s);
+	int ret = vmp_out_flush(&s->out, port->fd);
+
+	if (ret > 0) {
+		p[1].events |= POLLOUT;
+		/* what needs no waiting has to wait for the port when much is queued */
+		more = more && vmp_out_has_room(&s->out, VMPROF_FRAME_MAX) &&
+		       vmp_out_pending(&s->out) < VMP_OUT_BULK_BELOW;
+	}
+	if (vmp_session_wants_records(s))
+		p[2].fd = s->module;
+	if (ret >= 0 && poll(p, 3, more ? 0 : vmp_session_timeout_ms(s)) < 0 && errno != EINTR)
+		ret = -errno;
+	if (ret >= 0 && p[1].revents & POLLIN)
+		ret = vmp_session_input(s, port->fd);
+	else if (ret >= 0 && p[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+		ret = -EPIPE;
+	if (ret < 0) {
+		vmp_session_disconnected(s);
+		vmp_port_lost(port, ret);
+	}
+	return p[0].revents != 0;
+}
+
+static int run(const struct options *o)
+{
+	static struct vmp_session session;
+	struct vmp_port port;
+	int signals, ended = 0;
+
+	signals = catch_signals();
+	if (signals < 0) {
+		vmp_log(VMP_LOG_ERROR, "cannot catch signals: %s", strerror(errno));
+		return 1;
+	}
+	if (vmp_session_init(&session)) {
+		vmp_log(VMP_LOG_ERROR, "not enough memory");
+		return 1;
+	}
+	vmp_port_init(&port, o->port);
+	while (!ended)
+		ended = port.connected ? serve_host(&port, &session, signals) :
+					 wait_for_host(&port, &session, signals);
+	vmp_session_deinit(&session);
+	vmp_port_close(&port);
+	close(signals);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .port = DEFAULT_PORT };
+
+	if (parse_options(argc, argv, &o))
+		return 2;
+	vmp_log_init(o.verbose);
+	if (!o.foreground && daemon(0, 1)) {
+		vmp_log(VMP_LOG_ERROR, "cannot go to the background: %s", strerror(errno));
+		return 1;
+	}
+	return run(&o);
+}

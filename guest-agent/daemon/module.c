@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* module.c - the guest module's device, as far as the daemon uses it. */
+#include "module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEVICE_PATH	"/dev/" VMPG_DEVICE_NAME
+
+extern char **environ;
+
+/* modprobe says on stderr, thus in the journal, why it failed. */
+static void load_module(void)
+{
+	char *argv[] = { "modprobe", VMPG_DEVICE_NAME, NULL };
+	int status;
+	pid_t pid;
+
+	if (posix_spawn(&pid, "/sbin/modprobe", NULL, NULL, argv, environ))
+		return;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int open_device(void)
+{
+	int fd = open(DEVICE_PATH, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int vmp_module_open(int *fd)
+{
+	struct vmpg_query query;
+	int ret = open_device();
+
+	if (ret == -ENOENT) {
+		load_module();
+		ret = open_device();
+	}
+	if (ret < 0)
+		return ret;
+	*fd = ret;
+	ret = vmp_module_query(*fd, &query);
+	if (!ret && query.version != VMPG_UAPI_VERSION)
+		ret = -EPROTO;
+	if (ret)
+		close(*fd);
+	return ret;
+}
+
+static int control(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+int vmp_module_query(int fd, struct vmpg_query *query)
+{
+	return control(fd, VMPG_IOC_QUERY, query);
+}
+
+int vmp_module_start(int fd)
+{
+	return control(fd, VMPG_IOC_START, NULL);
+}
+
+int vmp_module_stop(int fd)
+{
+	return control(fd, VMPG_IOC_STOP, NULL);
+}
+
+int vmp_module_snapshot(int fd, uint64_t token)
+{
+	return control(fd, VMPG_IOC_SNAPSHOT, &token);
+}
+
+int vmp_module_lost(int fd, struct vmpg_lost *lost)
+{
+	return control(fd, VMPG_IOC_LOST, lost);
+}
+
+ssize_t vmp_module_read(int fd, void *buf, size_t len)
+{
+	ssize_t n = read(fd, buf, len);
+
+	if (n >= 0)
+		return n;
+	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}

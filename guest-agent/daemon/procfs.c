@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* procfs.c - a snapshot of all processes from /proc, for a guest without the module. */
+#include "procfs.h"
+
+#include <ctype.h>
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "clock.h"
+
+#define TASK_KTHREAD	0x00200000U	/* PF_KTHREAD in the flags of /proc/PID/stat */
+
+int vmp_procfs_parse_stat(const char *text, struct vmprof_proc *proc)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned int pid, ppid, flags;
+	size_t len;
+
+	/* the name may hold anything, brackets too: it ends at the last one */
+	if (!open || !close || close < open || sscanf(text, "%u", &pid) != 1 ||
+	    sscanf(close + 1, " %*c %u %*d %*d %*d %*d %u", &ppid, &flags) != 2)
+		return 0;
+	memset(proc, 0, sizeof(*proc));
+	proc->pid = proc->tgid = htole32(pid);
+	proc->ppid = htole32(ppid);
+	proc->flags = htole32(flags & TASK_KTHREAD ? VMPROF_PROC_KTHREAD : 0);
+	len = (size_t)(close - open - 1);
+	memcpy(proc->comm, open + 1, len < VMPROF_COMM_MAX ? len : VMPROF_COMM_MAX - 1);
+	return 1;
+}
+
+/* The kernel writes a newline in a path as \012 and everything else as it is. */
+static size_t unescape(char *dst, const char *src, size_t room)
+{
+	size_t n = 0;
+
+	while (*src && *src != '\n' && n < room) {
+		if (!strncmp(src, "\\012", 4)) {
+			dst[n++] = '\n';
+			src += 4;
+		} else {
+			dst[n++] = *src++;
+		}
+	}
+	return n;
+}
+
+static uint16_t path_flags(const char *path, size_t *len)
+{
+	static const char deleted[] = " (deleted)";
+	size_t cut = sizeof(deleted) - 1;
+
+	if (*len == 6 && !memcmp(path, "[vdso]", 6))
+		return VMPROF_MAP_VDSO;
+	if (!*len || *path != '/') {
+		*len = 0;
+		return VMPROF_MAP_ANON;
+	}
+	if (*len <= cut || memcmp(path + *len - cut, deleted, cut))
+		return 0;
+	*len -= cut;
+	return VMPROF_MAP_DELETED;
+}
+
+int vmp_procfs_parse_map(const char *line, uint32_t tgid, struct vmp_procfs_msg *msg)
+{
+	struct vmprof_map *map = (struct vmprof_map *)msg->payload;
+	char *path = (char *)(map + 1), perms[5];
+	uint64_t start, end, pgoff, ino;
+	unsigned int major, minor;
+	int at = 0;
+	size_t len;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n",
+		   &start, &end, perms, &pgoff, &major, &minor, &ino, &at) != 7 ||
+	    strlen(perms) != 4 || perms[2] != 'x' || start >= end)
+		return 0;
+	memset(map, 0, sizeof(*map));
+	map->tsc = htole64(vmp_tsc());
+	map->start = htole64(start);
+	map->end = htole64(end);
+	map->pgoff = htole64(pgoff);
+	map->ino = htole64(ino);
+	map->dev_major = htole32(major);
+	map->dev_minor = htole32(minor);
+	map->tgid = htole32(tgid);
+	map->prot = htole16((perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+			    PROT_EXEC);
+	line += at;
+	len = unescape(path, line + strspn(line, " "), VMPROF_PATH_BYTES_MAX - 1);
+	map->flags = htole16(path_flags(path, &len));
+	if (le16toh(map->flags) & VMPROF_MAP_VDSO)
+		map->ino_generation = htole32(end <= 1ULL << 32);
+	map->path_len = htole32((uint32_t)len);
+	msg->type = VMPROF_MSG_MAP;
+	msg->len = (uint32_t)(sizeof(*map) + len);
+	return 1;
+}
+
+static int next_map(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
+{
+	char line[VMPROF_PATH_BYTES_MAX + 128];
+
+	while (p->maps && fgets(line, sizeof(line), p->maps))
+		if (vmp_procfs_parse_map(line, p->tgid, msg))
+			return 1;
+	if (p->maps)
+		fclose(p->maps);
+	p->maps = NULL;
+	return 0;
+}
+
+static FILE *open_of(const char *pid, const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, what);
+	return fopen(path, "re");
+}
+
+static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
+{
+	struct vmprof_proc *proc = (struct vmprof_proc *)msg->payload;
+	struct dirent *entry;
+	char text[1024];
+	size_t len;
+	FILE *stat;
+
+	while ((entry = readdir(p->processes))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		stat = open_of(entry->d_name, "stat");
+		if (!stat)
+			continue;		/* it ended meanwhile */
+		len = fread(text, 1, sizeof(text) - 1, stat);
+		fclose(stat);
+		text[len] = 0;
+		if (!vmp_procfs_parse_stat(text, proc))
+			continue;
+		proc->tsc = htole64(vmp_tsc());
+		msg->type = VMPROF_MSG_PROC;
+		msg->len = sizeof(*proc);
+		p->tgid = le32toh(proc->tgid);
+		p->maps = open_of(entry->d_name, "maps");
+		return 1;
+	}
+	return 0;
+}
+
+static int token_message(const struct vmp_procfs *p, unsigned int type,
+			 struct vmp_procfs_msg *msg)
+{
+	struct vmprof_token t = { .token = htole64(p->token), .tsc = htole64(vmp_tsc()) };
+
+	memcpy(msg->payload, &t, sizeof(t));
+	msg->type = (uint16_t)type;
+	msg->len = sizeof(t);
+	return 1;
+}
+
+int vmp_procfs_begin(struct vmp_procfs *p, uint64_t token)
+{
+	if (p->processes)
+		return -EBUSY;
+	p->processes = opendir("/proc");
+	p->token = token;
+	p->begun = 0;
+	return p->processes ? 0 : -errno;
+}
+
+int vmp_procfs_next(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
+{
+	if (!p->processes)
+		return 0;
+	if (!p->begun) {
+		p->begun = 1;
+		return token_message(p, VMPROF_MSG_SNAP_BEGIN, msg);
+	}
+	if (next_map(p, msg) || next_process(p, msg))
+		return 1;
+	vmp_procfs_end(p);
+	return token_message(p, VMPROF_MSG_SNAP_END, msg);
+}
+
+void vmp_procfs_end(struct vmp_procfs *p)
+{
+	if (p->maps)
+		fclose(p->maps);
+	if (p->processes)
+		closedir(p->processes);
+	p->maps = NULL;
+	p->processes = NULL;
+}

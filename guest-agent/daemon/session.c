@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* session.c - the conversation with the host; states: see session.h. */
+#include "session.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_msg.h"
+#include "clock.h"
+#include "hello.h"
+#include "log.h"
+#include "module.h"
+
+#define SILENCE_MS		1000	/* then a connected host is told that we are here */
+#define LOST_CHECK_MS		500
+#define RECORDS_PER_STEP	256
+
+int vmp_session_init(struct vmp_session *s)
+{
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	s->module = -1;
+	vmp_frame_decoder_init(&s->in);
+	vmp_files_init(&s->files);
+	vmp_bulk_init(&s->bulk);
+	ret = vmp_out_init(&s->out);
+	if (ret)
+		return ret;
+	s->records = malloc(VMP_RECORDS_BYTES);
+	if (s->records)
+		return 0;
+	vmp_out_deinit(&s->out);
+	return -ENOMEM;
+}
+
+/* Stop tracing and forget what was said; what is on its way stays. */
+static void reset(struct vmp_session *s)
+{
+	if (s->module >= 0)
+		close(s->module);
+	s->module = -1;
+	s->state = VMP_IDLE;
+	s->snapshots = 0;
+	s->records_at = s->records_end = 0;
+	s->procfs_msg_waits = 0;
+	vmp_procfs_end(&s->procfs);
+	vmp_bulk_clear(&s->bulk);
+	vmp_files_clear(&s->files);
+}
+
+void vmp_session_deinit(struct vmp_session *s)
+{
+	reset(s);
+	free(s->records);
+	vmp_out_deinit(&s->out);
+}
+
+void vmp_session_connected(struct vmp_session *s)
+{
+	vmp_log(VMP_LOG_DEBUG, "the port has a host");
+	s->silent_since_ms = vmp_now_ms();
+}
+
+void vmp_session_disconnected(struct vmp_session *s)
+{
+	if (s->state != VMP_IDLE)
+		vmp_log(VMP_LOG_NOTICE, "the host left");
+	reset(s);
+	vmp_out_clear(&s->out);
+	vmp_frame_decoder_init(&s->in);
+	s->silent_since_ms = 0;
+}
+
+/* --------------------------------------------------------- to the host */
+
+static int put(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
+{
+	const struct iovec iov = { (void *)payload, len };
+
+	return vmp_out_put(&s->out, type, &iov, 1);
+}
+
+static void explain_no_module(int error)
+{
+	const char *why = error == -ENOENT ? "module vmprof_guest is not there for this kernel" :
+			  error == -EBUSY ? "another program has /dev/vmprof_guest open" :
+			  error == -EPROTO ? "the loaded module vmprof_guest is of another version" :
+			  strerror(-error);
+
+	vmp_log(VMP_LOG_ERROR, "no process will be recognised by its samples: %s; install the module of this agent's package (dkms, or modprobe vmprof_guest shows the reason)",
+		why);
+}
+
+/* (Re)start the conversation.  seq starts at 0 with HELLO. */
+static void hello(struct vmp_session *s)
+{
+	struct vmp_hello_msg msg;
+	size_t len;
+	int ret;
+
+	reset(s);
+	vmp_out_restart(&s->out);
+	s->bad_input = 0;
+	memset(s->lost_sent, 0, sizeof(s->lost_sent));
+	ret = vmp_module_open(&s->module);
+	if (ret) {
+		s->module = -1;
+		explain_no_module(ret);
+	}
+	len = vmp_hello_build(&msg, s->module);
+	put(s, VMPROF_MSG_HELLO, &msg, len);
+	s->state = VMP_READY;
+}
+
+/* What was lost since HELLO, if that is more than what was told */
+static void tell_lost(struct vmp_session *s)
+{
+	struct vmprof_agent_lost msg = { .tsc = htole64(vmp_tsc()) };
+	struct vmpg_lost lost = { 0 };
+	unsigned int i;
+
+	s->lost_checked_ms = vmp_now_ms();
+	if (s->module >= 0 && vmp_module_lost(s->module, &lost))
+		return;
+	lost.count[VMPROF_GLOST_PROTO] += s->bad_input + s->in.stats.bad_frames +
+					  s->in.stats.seq_gaps;
+	lost.count[VMPROF_GLOST_FILES] += s->files.overflow;
+	if (!memcmp(lost.count, s->lost_sent, sizeof(s->lost_sent)))
+		return;
+	for (i = 0; i < VMPROF_GLOST_NR; i++)
+		msg.count[i] = htole64(lost.count[i]);
+	if (!put(s, VMPROF_MSG_LOST, &msg, sizeof(msg)))
+		memcpy(s->lost_sent, lost.count, sizeof(s->lost_sent));
+}
+
+/* ------------------------------------------------- requests of the host */
+
+static void on_host_hello(struct vmp_session *s, const struct vmp_msg_host_hello *m)
+{
+	s->silent_since_ms = 0;
+	s->refused = m->compat > VMPROF_PROTO_VERSION || m->version < VMPROF_PROTO_COMPAT;
+	if (s->refused)
+		vmp_log(VMP_LOG_ERROR, "the host speaks protocol version %" PRIu32 " (oldest %" PRIu32 "), we speak %u (oldest %u): update the older of vmprof and vmprof-guest-agent",
+			m->version, m->compat, VMPROF_PROTO_VERSION, VMPROF_PROTO_COMPAT);
+	else
+		vmp_log(VMP_LOG_NOTICE, "session %016" PRIx64 " of the host begins", m->session);
+	hello(s);
+	vmp_out_add_credit(&s->out, m->credit);
+}
+
+static int begin_snapshot(struct vmp_session *s, uint64_t token)
+{
+	int ret = s->module >= 0 ? vmp_module_snapshot(s->module, token) :
+				   vmp_procfs_begin(&s->procfs, token);
+
+	s->snapshots += !ret;
+	return ret;
+}
+
+static void on_start(struct vmp_session *s, uint64_t token)
+{
+	int ret = s->module >= 0 ? vmp_module_start(s->module) : 0;
+
+	if (ret) {
+		vmp_log(VMP_LOG_ERROR, "cannot trace, only /proc is read: %s; the kernel's log has the reason",
+			strerror(-ret));
+		close(s->module);
+		s->module = -1;
+	}
+	ret = begin_snapshot(s, token);
+	if (ret)
+		vmp_log(VMP_LOG_ERROR, "cannot take a snapshot of the processes: %s",
+			strerror(-ret));
+	s->state = VMP_RUNNING;
+	vmp_bulk_ksyms(&s->bulk);
+}
+
+/* Ask for the last snapshot; while another one is being made, later. */
+static void ask_stop_snapshot(struct vmp_session *s)
+{
+	int ret = begin_snapshot(s, s->stop_token);
+
+	s->stop_snapshot = !ret;
+	if (ret && ret != -EBUSY) {
+		vmp_log(VMP_LOG_ERROR, "cannot take the last snapshot of the processes: %s",
+			strerror(-ret));
+		s->state = VMP_DRAINING;
+	}
+}
+
+static void on_stop(struct vmp_session *s, uint64_t token)
+{
+	s->stop_token = token;
+	s->stop_snapshot = 0;
+	if (s->state == VMP_READY) {		/* nothing to stop: only DONE */
+		s->state = VMP_DRAINING;
+		return;
+	}
+	s->state = VMP_STOPPING;
+	ask_stop_snapshot(s);
+}
+
+static int on_message(struct vmp_session *s, const struct vmp_agent_msg *m)
+{
+	if (m->type == VMPROF_MSG_HOST_HELLO) {
+		on_host_hello(s, &m->host_hello);
+		return 0;
+	}
+	if (s->state == VMP_IDLE || s->refused)
+		return -EPROTO;
+	switch (m->type) {
+	case VMPROF_MSG_START:
+		if (s->state != VMP_READY)
+			return -EPROTO;
+		on_start(s, m->token.token);
+		return 0;
+	case VMPROF_MSG_STOP:
+		if (s->state != VMP_RUNNING && s->state != VMP_READY)
+			return -EPROTO;
+		on_stop(s, m->token.token);
+		return 0;
+	case VMPROF_MSG_CREDIT:
+		vmp_out_add_credit(&s->out, m->credit.bytes);
+		return 0;
+	case VMPROF_MSG_GET_OBJECT:
+		return vmp_bulk_request(&s->bulk, &m->get_object);
+	default:
+		return -EPROTO;
+	}
+}
+
+int vmp_session_input(struct vmp_session *s, int port)
+{
+	struct vmprof_frame frame;
+	struct vmp_agent_msg msg;
+	const void *payload;
+	size_t room;
+	ssize_t n;
+	void *to;
+
+	to = vmp_frame_space(&s->in, &room);
+	n = read(port, to, room);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!n)
+		return -EPIPE;
+	vmp_frame_fed(&s->in, (size_t)n);
+	while (vmp_frame_next(&s->in, &frame, &payload)) {
+		if (vmp_agent_msg_parse(frame.type, payload, frame.len, &msg) ||
+		    on_message(s, &msg))
+			s->bad_input++;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------- from the guest's side */
+
+/* The last snapshot is over: trace no more; what the ring holds still goes out. */
+static void on_snapshot_end(struct vmp_session *s)
+{
+	s->snapshots--;
+	if (s->state != VMP_STOPPING || s->snapshots)
+		return;
+	if (!s->stop_snapshot) {
+		ask_stop_snapshot(s);
+		return;
+	}
+	if (s->module >= 0)
+		vmp_module_stop(s->module);
+	s->state = VMP_DRAINING;
+}
+
+static void note_files(struct vmp_session *s, struct vmp_agent_msg *m)
+{
+	uint64_t now = vmp_now_ms();
+	struct vmp_msg_map map;
+
+	if (m->type == VMPROF_MSG_MAP)
+		vmp_files_note(&s->files, &m->map, now);
+	while (m->type == VMPROF_MSG_EXIT && vmp_agent_msg_next_map(&m->proc, &map))
+		vmp_files_note(&s->files, &map, now);
+}
+
+/* Pass one message on.  Return: 0 or -ENOBUFS (later). */
+static int carry(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
+{
+	struct vmp_agent_msg msg;
+	int ret = put(s, type, payload, len);
+
+	if (ret)
+		return ret;
+	if (vmp_agent_msg_parse(type, payload, len, &msg))
+		return 0;
+	note_files(s, &msg);
+	if (type == VMPROF_MSG_SNAP_END)
+		on_snapshot_end(s);
+	return 0;
+}
+
+/* FILE messages that wait.  Return: 1 all are out. */
+static int put_files(struct vmp_session *s)
+{
+	const struct vmp_file *f;
+	struct vmprof_file msg;
+	struct iovec iov[2];
+
+	while ((f = vmp_files_unsent(&s->files, &msg))) {
+		iov[0] = (struct iovec){ &msg, sizeof(msg) };
+		iov[1] = (struct iovec){ f->path, le32toh(msg.path_len) };
+		if (vmp_out_put(&s->out, VMPROF_MSG_FILE, iov, 2))
+			return 0;
+		vmp_files_sent(&s->files);
+	}
+	return 1;
+}
+
+/* Read the module's ring when the last read has been carried.  Return: 1 records lie here. */
+static int refill(struct vmp_session *s)
+{
+	ssize_t n;
+
+	if (s->records_at < s->records_end)
+		return 1;
+	n = vmp_module_read(s->module, s->records, VMP_RECORDS_BYTES);
+	if (n < 0)
+		vmp_log(VMP_LOG_ERROR, "reading /dev/vmprof_guest failed: %s", strerror((int)-n));
+	s->records_at = 0;
+	s->records_end = n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+/* Carry one record of the module.  Return: 1, 0 none now, -ENOBUFS no room. */
+static int carry_record(struct vmp_session *s)
+{
+	struct vmpg_record rec;
+	int ret;
+
+	if (!refill(s))
+		return 0;
+	memcpy(&rec, s->records + s->records_at, sizeof(rec));
+	ret = carry(s, rec.type, s->records + s->records_at + sizeof(rec), rec.len);
+	if (ret == -ENOBUFS)
+		return ret;
+	s->records_at += sizeof(rec) + ((rec.len + 7U) & ~7U);
+	return 1;
+}
+
+/* The same without the module */
+static int carry_procfs(struct vmp_session *s)
+{
+	if (!s->procfs_msg_waits && !vmp_procfs_next(&s->procfs, &s->procfs_msg))
+		return 0;
+	s->procfs_msg_waits = 1;
+	if (carry(s, s->procfs_msg.type, s->procfs_msg.payload, s->procfs_msg.len))
+		return -ENOBUFS;
+	s->procfs_msg_waits = 0;
+	return 1;
+}
+
+static void say_done(struct vmp_session *s)
+{
+	struct vmprof_token done = {
+		.token = htole64(s->stop_token), .tsc = htole64(vmp_tsc()),
+	};
+
+	tell_lost(s);
+	if (put(s, VMPROF_MSG_DONE, &done, sizeof(done)))
+		return;
+	s->state = VMP_READY;
+	vmp_log(VMP_LOG_NOTICE, "tracing has ended; %" PRIu32 " files were described",
+		s->files.nr);
+}
+
+/* Return: 1 more at once, 0 nothing left, -ENOBUFS the buffer is full */
+static int step_events(struct vmp_session *s)
+{
+	int i, ret = 1;
+
+	for (i = 0; i < RECORDS_PER_STEP && ret == 1; i++) {
+		if (!put_files(s))
+			return -ENOBUFS;
+		ret = s->module >= 0 ? carry_record(s) : carry_procfs(s);
+	}
+	return ret;
+}
+
+static void say_hello_to_silence(struct vmp_session *s)
+{
+	if (!s->silent_since_ms || s->state != VMP_IDLE ||
+	    vmp_now_ms() - s->silent_since_ms < SILENCE_MS)
+		return;
+	/* the host may be talking to an agent that is no more: tell it of us */
+	vmp_log(VMP_LOG_DEBUG, "the host does not greet: saying HELLO");
+	s->silent_since_ms = 0;
+	hello(s);
+}
+
+int vmp_session_step(struct vmp_session *s)
+{
+	int ret;
+
+	say_hello_to_silence(s);
+	if (s->state == VMP_IDLE)
+		return 0;
+	ret = step_events(s);
+	if (ret)
+		return 1;
+	if (vmp_now_ms() - s->lost_checked_ms >= LOST_CHECK_MS)
+		tell_lost(s);
+	if (s->state == VMP_DRAINING) {
+		say_done(s);
+		return 1;
+	}
+	return vmp_bulk_step(&s->bulk, &s->files, &s->out);
+}
+
+int vmp_session_wants_records(const struct vmp_session *s)
+{
+	return s->module >= 0 && s->state >= VMP_RUNNING &&
+	       vmp_out_has_room(&s->out, VMPROF_FRAME_MAX);
+}
+
+int vmp_session_timeout_ms(const struct vmp_session *s)
+{
+	if (s->silent_since_ms && s->state == VMP_IDLE)
+		return SILENCE_MS / 4;
+	return s->state >= VMP_RUNNING ? LOST_CHECK_MS : -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * compat.h - differences between kernels, found by the compile probes next to it.
+ *
+ * ../Kbuild compiles probe_NAME.c and defines VMPG_HAVE_NAME when it compiles.
+ */
+#ifndef VMPG_COMPAT_H
+#define VMPG_COMPAT_H
+
+#include <linux/fs.h>
+
+#ifdef CONFIG_PREEMPT_RT
+#error "vmprof_guest takes mmap locks in probes, which PREEMPT_RT does not permit"
+#endif
+
+/* The file as user space knows it: stacked file systems map a file below. */
+#ifdef VMPG_HAVE_FILE_USER_PATH
+static inline const struct path *vmpg_file_path(const struct file *file)
+{
+	return file_user_path(file);
+}
+#else
+static inline const struct path *vmpg_file_path(const struct file *file)
+{
+	return &file->f_path;
+}
+#endif
+
+static inline const struct inode *vmpg_file_inode(const struct file *file)
+{
+	return d_inode(vmpg_file_path(file)->dentry);
+}
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* events.c - what the probes write into the ring; rules: see events.h. */
+#include "events.h"
+
+#include <linux/mm.h>
+#include <linux/mmap_lock.h>
+#include <linux/percpu.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+
+#include "lost.h"
+#include "maps.h"
+#include "task.h"
+
+/* Memory to build one record in: one per CPU, used with preemption off */
+struct scratch {
+	bool busy;
+	char path[VMPG_PATH_ROOM];
+	u8 payload[VMPROF_FRAME_MAX] __aligned(8);
+};
+
+static DEFINE_PER_CPU(struct scratch *, scratches);
+static struct vmpg_ring *events_ring;
+static bool events_on;
+
+int vmpg_events_init(struct vmpg_ring *ring)
+{
+	struct scratch *s;
+	int cpu;
+
+	events_ring = ring;
+	for_each_possible_cpu(cpu) {
+		s = kvzalloc_node(sizeof(*s), GFP_KERNEL, cpu_to_node(cpu));
+		if (!s) {
+			vmpg_events_exit();
+			return -ENOMEM;
+		}
+		per_cpu(scratches, cpu) = s;
+	}
+	return 0;
+}
+
+void vmpg_events_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		kvfree(per_cpu(scratches, cpu));
+		per_cpu(scratches, cpu) = NULL;
+	}
+}
+
+void vmpg_events_switch(bool on)
+{
+	WRITE_ONCE(events_on, on);
+}
+
+/* This CPU's scratch, or NULL where an interrupted handler is using it */
+static struct scratch *scratch_get(void)
+{
+	struct scratch *s;
+
+	preempt_disable();
+	s = this_cpu_read(scratches);
+	if (s->busy) {
+		preempt_enable();
+		vmpg_lost(VMPROF_GLOST_MISSED);
+		return NULL;
+	}
+	s->busy = true;
+	barrier();
+	return s;
+}
+
+static void scratch_put(struct scratch *s)
+{
+	barrier();
+	s->busy = false;
+	preempt_enable();
+}
+
+static void put(u16 type, void *payload, u32 len, __le64 *tsc)
+{
+	struct vmpg_put put = { .type = type, .len = len, .payload = payload, .tsc = tsc };
+
+	if (vmpg_ring_put(events_ring, &put))
+		vmpg_lost(VMPROF_GLOST_RING);
+}
+
+static void put_task(u16 type, const struct task_struct *task, const struct mm_struct *mm,
+		     u32 flags)
+{
+	struct vmprof_proc proc;
+
+	vmpg_task_fill(&proc, task, mm, flags);
+	put(type, &proc, sizeof(proc), &proc.tsc);
+}
+
+void vmpg_event_fork(struct task_struct *child)
+{
+	if (READ_ONCE(events_on))
+		put_task(VMPROF_MSG_FORK, child, child->mm, 0);
+}
+
+void vmpg_event_exec(const struct linux_binprm *bprm)
+{
+	if (READ_ONCE(events_on))
+		put_task(VMPROF_MSG_EXEC, current, bprm->mm, 0);
+}
+
+void vmpg_event_comm(const struct task_struct *task, const char *comm)
+{
+	/* a task may name another thread of its process, and kthreadd its children */
+	const struct mm_struct *mm = same_thread_group((struct task_struct *)task, current) ?
+				     current->mm : NULL;
+	struct vmprof_proc proc;
+
+	if (!READ_ONCE(events_on))
+		return;
+	vmpg_task_fill(&proc, task, mm, 0);
+	strscpy_pad((char *)proc.comm, comm, VMPROF_COMM_MAX);
+	put(VMPROF_MSG_COMM, &proc, sizeof(proc), &proc.tsc);
+}
+
+void vmpg_event_map(struct vm_area_struct *vma)
+{
+	struct vmprof_map *map;
+	struct vmpg_view view;
+	struct scratch *s;
+	int len;
+
+	if (!(vma->vm_flags & VM_EXEC) || !READ_ONCE(events_on))
+		return;
+	s = scratch_get();
+	if (!s)
+		return;
+	view = (struct vmpg_view){ .tgid = current->tgid, .path = s->path };
+	map = (struct vmprof_map *)s->payload;
+	len = vmpg_map_fill(&view, vma, map, sizeof(s->payload));
+	put(VMPROF_MSG_MAP, map, len, &map->tsc);
+	scratch_put(s);
+}
+
+/* Maps of current's mm into @walk, unless somebody else is changing it */
+static bool walk_own_maps(struct scratch *s, struct vmpg_walk *walk)
+{
+	const struct vmpg_view view = { .tgid = current->tgid, .path = s->path };
+	struct mm_struct *mm = current->mm;
+
+	if (!mmap_read_trylock(mm)) {
+		vmpg_lost(VMPROF_GLOST_MAPS);
+		return false;
+	}
+	vmpg_maps_walk(&view, mm, walk);
+	mmap_read_unlock(mm);
+	if (walk->more)
+		vmpg_lost(VMPROF_GLOST_MAPS);
+	return true;
+}
+
+void vmpg_event_exec_done(void)
+{
+	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX };
+	struct vmprof_map *map;
+	struct scratch *s;
+	u32 at = 0, len;
+
+	if (!READ_ONCE(events_on))
+		return;
+	put_task(VMPROF_MSG_EXEC, current, current->mm, VMPROF_PROC_EXEC_DONE);
+	s = scratch_get();
+	if (!s)
+		return;
+	walk.dst = s->payload;
+	walk.room = sizeof(s->payload);
+	if (walk_own_maps(s, &walk)) {
+		for (; walk.nr; walk.nr--) {
+			map = (struct vmprof_map *)(s->payload + at);
+			len = sizeof(*map) + le32_to_cpu(map->path_len);
+			put(VMPROF_MSG_MAP, map, len, &map->tsc);
+			at += ALIGN(len, 8);
+		}
+	}
+	scratch_put(s);
+}
+
+void vmpg_event_exit(bool last)
+{
+	u32 flags = last ? VMPROF_PROC_LAST : 0;
+	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX };
+	struct vmprof_proc *proc;
+	struct scratch *s;
+
+	if (!READ_ONCE(events_on))
+		return;
+	if (!last || !current->mm) {
+		put_task(VMPROF_MSG_EXIT, current, current->mm, flags);
+		return;
+	}
+	s = scratch_get();
+	if (!s) {
+		put_task(VMPROF_MSG_EXIT, current, current->mm, flags | VMPROF_PROC_NO_MAPS);
+		return;
+	}
+	proc = (struct vmprof_proc *)s->payload;
+	walk.dst = s->payload + sizeof(*proc);
+	walk.room = sizeof(s->payload) - sizeof(*proc);
+	if (!walk_own_maps(s, &walk))
+		flags |= VMPROF_PROC_NO_MAPS;
+	vmpg_task_fill(proc, current, current->mm, flags);
+	proc->nr_maps = cpu_to_le32(walk.nr);
+	put(VMPROF_MSG_EXIT, proc, sizeof(*proc) + walk.bytes, &proc->tsc);
+	scratch_put(s);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * guest_uapi.h - /dev/vmprof_guest: what vmprof_guest.ko and vmprof-agent say to each other.
+ *
+ * Both ends come from one package; the version is checked all the same.
+ *
+ * One process opens the device at a time.  read() gives whole records, as many
+ * as fit, each a struct vmpg_record and a payload padded to 8 bytes; the
+ * payload is that of include/vmprof/agent_proto.h, ready to be sent.  poll()
+ * says when there is one.  Records come in the order of their TSC, over all
+ * CPUs: the TSC is read under the lock that gives the record its place.
+ *
+ *   QUERY     what the module is and what the machine is like
+ *   START     events from now on go into the ring
+ *   SNAPSHOT  begin to put SNAP_BEGIN, every process with its maps, and
+ *             SNAP_END into the ring, between the events; returns at once.
+ *             It waits for the reader where the ring is half full, so that it
+ *             loses nothing and leaves room for events.  -EBUSY: one is being
+ *             made, -EINVAL: not started
+ *   STOP      no more events; what is in the ring can still be read.  A
+ *             snapshot that is not finished is given up
+ *   LOST      loss by cause since the device was opened
+ *
+ * close() stops and frees everything; the module can then be unloaded.
+ */
+#ifndef VMPROF_GUEST_UAPI_H
+#define VMPROF_GUEST_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#include <vmprof/agent_proto.h>
+
+#define VMPG_DEVICE_NAME	"vmprof_guest"
+#define VMPG_UAPI_VERSION	1
+
+/* vmpg_query.flags */
+#define VMPG_QUERY_PTI		(1U << 0)	/* page-table isolation is on */
+#define VMPG_QUERY_LA57		(1U << 1)	/* 5-level paging is on */
+
+struct vmpg_query {
+	__u32 version;		/* VMPG_UAPI_VERSION of the module */
+	__u32 flags;		/* VMPG_QUERY_* */
+	__u32 nr_cpus;		/* online */
+	__u32 tsc_khz;
+	__u64 tsc;		/* read together with realtime_ns */
+	__u64 realtime_ns;
+	__u32 ring_bytes;
+	__u32 reserved;
+};
+
+struct vmpg_lost {
+	__u64 count[VMPROF_GLOST_NR];
+};
+
+/* One record of read(); the payload follows, padded to 8 bytes */
+struct vmpg_record {
+	__u32 len;		/* of the payload, without padding; <= VMPROF_FRAME_MAX */
+	__u16 type;		/* enum vmprof_msg */
+	__u16 reserved;
+};
+
+#define VMPG_IOC_QUERY		_IOR('V', 0x40, struct vmpg_query)
+#define VMPG_IOC_START		_IO('V', 0x41)
+#define VMPG_IOC_STOP		_IO('V', 0x42)
+#define VMPG_IOC_SNAPSHOT	_IOW('V', 0x43, __u64)	/* token of SNAP_BEGIN and SNAP_END */
+#define VMPG_IOC_LOST		_IOR('V', 0x44, struct vmpg_lost)
+
+_Static_assert(sizeof(struct vmpg_query) == 40, "uapi size");
+_Static_assert(sizeof(struct vmpg_lost) == 64, "uapi size");
+_Static_assert(sizeof(struct vmpg_record) == 8, "uapi size");
+#endif /* VMPROF_GUEST_UAPI_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* task.h - a task as struct vmprof_proc. */
+#ifndef VMPG_TASK_H
+#define VMPG_TASK_H
+
+#include <linux/sched.h>
+
+#include "guest_uapi.h"
+
+/**
+ * vmpg_task_fill() - Describe a task.
+ * @proc:  Filled; tsc stays 0 for the ring to set.
+ * @task:  The task; the caller keeps it from going away.
+ * @mm:    Its address space, or NULL.
+ * @flags: VMPROF_PROC_*; KTHREAD is added for kernel threads.
+ *
+ * Context: any.
+ */
+void vmpg_task_fill(struct vmprof_proc *proc, const struct task_struct *task,
+		    const struct mm_struct *mm, u32 flags);
+
+#endif
