@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * writer.c - append blocks to a capture file.
+ *
+ * The file's end is moved only after a whole block was written, and what a
+ * failed write left behind is cut off, so a reader never meets half a block
+ * that a later one follows.
+ */
+#include "capture/writer.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vmprof/uapi.h>
+#include <zstd.h>
+
+#include "capture/block.h"
+#include "crc32c.h"
+
+#define ZSTD_LEVEL	1
+#define PACK_MIN	128	/* smaller payloads are not worth a frame */
+
+struct vmp_writer {
+	int fd;
+	uint64_t end;		/* end of the last whole block */
+	ZSTD_CCtx *zstd;
+	void *packed;
+	size_t packed_room;
+	struct vmprof_cap_index_entry *index;
+	size_t nr_index, index_room;
+};
+
+static int write_at(int fd, const void *data, size_t len, uint64_t offset)
+{
+	const uint8_t *p = data;
+
+	while (len) {
+		ssize_t n = pwrite(fd, p, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EIO;
+		p += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* 1: may be replaced (an earlier capture, or an empty file), 0: not */
+static int replaceable(const char *path)
+{
+	__le64 magic = 0;
+	struct stat st;
+	int ok = 0, fd;
+
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		ok = !st.st_size || (read(fd, &magic, sizeof(magic)) == sizeof(magic) &&
+				     le64toh(magic) == VMPROF_CAP_MAGIC);
+	close(fd);
+	return ok;
+}
+
+static int open_new(const char *path)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(path, flags, 0600);
+
+	if (fd < 0 && errno == EEXIST) {
+		if (!replaceable(path))
+			return -EEXIST;
+		/* A reader of the old capture keeps it. */
+		if (unlink(path))
+			return -errno;
+		fd = open(path, flags, 0600);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int vmp_writer_create(struct vmp_writer **out, const char *path,
+		      const struct vmprof_cap_header *proto)
+{
+	struct vmprof_cap_header h = *proto;
+	struct vmp_writer *w;
+	int err;
+
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd) {
+		err = -ENOMEM;
+		goto free_writer;
+	}
+	w->fd = open_new(path);
+	if (w->fd < 0) {
+		err = w->fd;
+		goto free_zstd;
+	}
+	vmp_header_seal(&h);
+	err = write_at(w->fd, &h, sizeof(h), 0);
+	if (err)
+		goto remove_file;
+	w->end = sizeof(h);
+	*out = w;
+	return 0;
+
+remove_file:
+	close(w->fd);
+	unlink(path);
+free_zstd:
+	ZSTD_freeCCtx(w->zstd);
+free_writer:
+	free(w);
+	return err;
+}
+
+static int grow(void **buf, size_t *room, size_t need, size_t elem)
+{
+	size_t n = *room ? *room : 64;
+	void *p;
+
+	if (need <= *room)
+		return 0;
+	while (n < need)
+		n *= 2;
+	p = realloc(*buf, n * elem);
+	if (!p)
+		return -ENOMEM;
+	*buf = p;
+	*room = n;
+	return 0;
+}
+
+/* Packed size if that saves something, else 0 */
+static size_t pack(struct vmp_writer *w, const void *data, size_t len)
+{
+	size_t n;
+
+	if (len < PACK_MIN || grow(&w->packed, &w->packed_room, ZSTD_compressBound(len), 1))
+		return 0;
+	n = ZSTD_compressCCtx(w->zstd, w->packed, w->packed_room, data, len, ZSTD_LEVEL);
+	return ZSTD_isError(n) || n > len - len / 16 ? 0 : n;
+}
+
+static int only_samples(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	struct vmprof_record rec;
+	size_t at;
+
+	if (len % sizeof(struct vmprof_sample))
+		return 0;
+	for (at = 0; at < len; at += sizeof(struct vmprof_sample)) {
+		memcpy(&rec, p + at, sizeof(rec));
+		if (rec.type != VMPROF_REC_SAMPLE || rec.size != sizeof(struct vmprof_sample))
+			return 0;
+	}
+	return 1;
+}
+
+int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
+		     const void *data, size_t len, uint64_t tsc_first, uint64_t tsc_last)
+{
+	static const uint8_t zeros[8];
+	struct vmprof_cap_block b = {
+		.type = (uint16_t)type, .source = source,
+		.tsc_first = tsc_first, .tsc_last = tsc_last,
+	};
+	const void *stored = data;
+	size_t packed, size = len;
+	int err;
+
+	if (len > VMPROF_CAP_RAW_MAX)
+		return -EMSGSIZE;
+	err = grow((void **)&w->index, &w->index_room, w->nr_index + 1, sizeof(*w->index));
+	if (err)
+		return err;
+	if (type == VMPROF_CAP_RECORDS && only_samples(data, len))
+		b.flags |= VMPROF_CAP_SAMPLES;
+	packed = pack(w, data, len);
+	if (packed) {
+		b.flags |= VMPROF_CAP_ZSTD;
+		stored = w->packed;
+		size = packed;
+	}
+	w->index[w->nr_index] = (struct vmprof_cap_index_entry){
+		.offset = htole64(w->end), .type = htole16(b.type), .flags = htole16(b.flags),
+		.source = htole32(source),
+		.tsc_first = htole64(tsc_first), .tsc_last = htole64(tsc_last),
+	};
+	b.raw_bytes = (uint32_t)len;
+	b.stored_bytes = (uint32_t)size;
+	b.payload_crc = vmp_crc32c(0, stored, size);
+	vmp_block_seal(&b);
+
+	err = write_at(w->fd, &b, sizeof(b), w->end);
+	if (!err)
+		err = write_at(w->fd, stored, size, w->end + sizeof(b));
+	if (!err)
+		err = write_at(w->fd, zeros, vmp_padded(size) - size, w->end + sizeof(b) + size);
+	if (err) {
+		/* The write's error is the news; should the cut fail too, a reader
+		   still stops at the half block. */
+		int uncut = ftruncate(w->fd, (off_t)w->end);
+
+		(void)uncut;
+		return err;
+	}
+	w->end += sizeof(b) + vmp_padded(size);
+	w->nr_index++;
+	return 0;
+}
+
+uint64_t vmp_writer_bytes(const struct vmp_writer *w)
+{
+	return w->end;
+}
+
+int vmp_writer_close(struct vmp_writer *w)
+{
+	size_t bytes = w->nr_index * sizeof(*w->index);
+	int err = 0;
+
+	/* An index too large for one block is left out: walking does it too. */
+	if (bytes <= VMPROF_CAP_RAW_MAX) {
+		err = grow((void **)&w->index, &w->index_room, w->nr_index + 1, sizeof(*w->index));
+		if (!err)
+			err = vmp_writer_block(w, VMPROF_CAP_INDEX, 0, w->index, bytes, 0, 0);
+	}
+	if (fsync(w->fd) && !err && errno != EINVAL)
+		err = -errno;
+	if (close(w->fd) && !err)
+		err = -errno;
+	ZSTD_freeCCtx(w->zstd);
+	free(w->packed);
+	free(w->index);
+	free(w);
+	return err;
+}

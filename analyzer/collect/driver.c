@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* driver.c - /dev/vmprof: versions, configuration, rings, totals. */
+#include "collect/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/log.h"
+
+extern char **environ;
+
+/* Run modprobe; what it says last, if it fails, is left in @why. */
+static int load_module(char *why, size_t size)
+{
+	char *argv[] = { "modprobe", "vmprof", NULL };
+	posix_spawn_file_actions_t actions;
+	int err, fd[2], status = -1;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	vmp_info("loading the module vmprof");
+	if (pipe2(fd, O_CLOEXEC))
+		return -errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
+	err = posix_spawnp(&pid, "modprobe", &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fd[1]);
+	while (!err && n < size - 1 && (got = read(fd[0], why + n, size - 1 - n)) > 0)
+		n += got;
+	close(fd[0]);
+	n -= n && why[n - 1] == '\n';
+	why[n] = 0;
+	if (err) {
+		snprintf(why, size, "modprobe: %s", strerror(err));
+		return -err;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ENOENT;
+}
+
+static int open_device(struct vmp_driver *d)
+{
+	d->fd = open(VMPROF_DEVICE, O_RDWR | O_CLOEXEC);
+	return d->fd < 0 ? -errno : 0;
+}
+
+static int check_version(struct vmp_driver *d)
+{
+	if (ioctl(d->fd, VMPROF_IOC_QUERY, &d->query)) {
+		vmp_err(VMPROF_DEVICE " does not answer as vmprof's module does: %m");
+		return -EPROTO;
+	}
+	if (d->query.compat > VMPROF_UAPI_VERSION || d->query.version < VMPROF_UAPI_COMPAT) {
+		vmp_err("the loaded module vmprof has interface %u, this command needs %u\n"
+			"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof",
+			d->query.version, VMPROF_UAPI_VERSION);
+		return -EPROTO;
+	}
+	return 0;
+}
+
+int vmp_driver_open(struct vmp_driver *d)
+{
+	char why[512];
+	int err;
+
+	memset(d, 0, sizeof(*d));
+	err = open_device(d);
+	if (err == -ENOENT) {
+		if (load_module(why, sizeof(why))) {
+			vmp_err("the kernel module vmprof cannot be loaded: %s\n"
+				"  not found: build and install it for this kernel: make -C host-driver dkms-install\n"
+				"  else the kernel's log has the reason: dmesg | grep vmprof", why);
+			return -ENOENT;
+		}
+		err = open_device(d);
+	}
+	if (err == -EACCES || err == -EPERM) {
+		vmp_err("no permission to open " VMPROF_DEVICE "; run vmprof as root");
+		return err;
+	}
+	if (err) {
+		vmp_err("cannot open " VMPROF_DEVICE ": %s", strerror(-err));
+		return err;
+	}
+	err = check_version(d);
+	if (err)
+		vmp_driver_close(d);
+	return err;
+}
+
+static int map_ring(struct vmp_driver *d, uint32_t cpu)
+{
+	void *cons, *prod, *data;
+
+	cons = mmap(NULL, d->query.page_size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd,
+		    (off_t)VMPROF_MMAP_CONSUMER(cpu));
+	if (cons == MAP_FAILED)
+		return -errno;
+	prod = mmap(NULL, d->query.page_size, PROT_READ, MAP_SHARED, d->fd,
+		    (off_t)VMPROF_MMAP_PRODUCER(cpu));
+	if (prod == MAP_FAILED)
+		goto unmap_cons;
+	data = mmap(NULL, d->ring_bytes, PROT_READ, MAP_SHARED, d->fd,
+		    (off_t)VMPROF_MMAP_DATA(cpu));
+	if (data == MAP_FAILED)
+		goto unmap_prod;
+	vmp_ring_init(&d->rings[cpu], prod, cons, data, d->ring_bytes);
+	return 0;
+unmap_prod:
+	munmap(prod, d->query.page_size);
+unmap_cons:
+	munmap(cons, d->query.page_size);
+	return -errno;
+}
+
+static int map_rings(struct vmp_driver *d)
+{
+	uint32_t cpu;
+	int err;
+
+	d->rings = calloc(d->query.nr_cpus, sizeof(*d->rings));
+	if (!d->rings)
+		return -ENOMEM;
+	for (cpu = 0; cpu < d->query.nr_cpus; cpu++) {
+		err = map_ring(d, cpu);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int refused(int err, const struct vmprof_config *c)
+{
+	if (err == -ENOMEM)
+		vmp_err("no memory for rings of %u bytes per CPU; choose a smaller --buffer",
+			c->ring_bytes);
+	else if (err == -EOPNOTSUPP)
+		vmp_err("this host cannot count that event (type %u, config 0x%llx)\n"
+			"  --event cpu-clock needs no counter; vmprof doctor tells more",
+			c->event_type, c->event_config);
+	else
+		vmp_err("the module vmprof refuses the configuration: %s", strerror(-err));
+	return err;
+}
+
+int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
+		      const uint32_t *vms, uint32_t nr)
+{
+	int err;
+
+	config->size = sizeof(*config);
+	config->nr_vms = nr;
+	config->vms = (uintptr_t)vms;
+	if (ioctl(d->fd, VMPROF_IOC_CONFIG, config))
+		return refused(-errno, config);
+	d->ring_bytes = config->ring_bytes;
+	err = map_rings(d);
+	if (err)
+		vmp_err("cannot map the rings of " VMPROF_DEVICE ": %s", strerror(-err));
+	return err;
+}
+
+int vmp_driver_start(struct vmp_driver *d)
+{
+	int err;
+
+	if (!ioctl(d->fd, VMPROF_IOC_START))
+		return 0;
+	err = -errno;
+	if (err == -EBUSY)
+		vmp_err("sampling cannot begin: another session runs, or all counters are taken\n"
+			"  the NMI watchdog holds one: sysctl kernel.nmi_watchdog=0; perf may hold others");
+	else if (err == -EOPNOTSUPP && (d->query.features & VMPROF_FEAT_MEDIATED))
+		vmp_err("KVM's mediated vPMU keeps the counters for its guests\n"
+			"  load kvm_intel or kvm_amd with enable_mediated_pmu=0, or use --event cpu-clock");
+	else if (err == -EOPNOTSUPP)
+		vmp_err("this host cannot sample that event; --event cpu-clock needs no counter");
+	else if (err == -ENODEV)
+		vmp_err("the module cannot read KVM's state on this kernel: is kvm_amd or kvm_intel loaded?\n"
+			"  modprobe kvm_amd (or kvm_intel); the kernel's log says more: dmesg | grep vmprof");
+	else
+		vmp_err("sampling cannot begin: %s", strerror(-err));
+	return err;
+}
+
+int vmp_driver_stop(struct vmp_driver *d)
+{
+	if (!ioctl(d->fd, VMPROF_IOC_STOP))
+		return 0;
+	vmp_err("the module vmprof does not stop: %m");
+	return -errno;
+}
+
+int vmp_driver_stats(const struct vmp_driver *d, uint32_t cpu, struct vmprof_cpu_stats *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->cpu = cpu;
+	return ioctl(d->fd, VMPROF_IOC_STATS, s) ? -errno : 0;
+}
+
+void vmp_driver_close(struct vmp_driver *d)
+{
+	uint32_t cpu;
+
+	for (cpu = 0; d->rings && cpu < d->query.nr_cpus; cpu++) {
+		struct vmp_ring *r = &d->rings[cpu];
+
+		if (!r->data)
+			continue;
+		munmap((void *)r->data, d->ring_bytes);
+		munmap((void *)r->producer, d->query.page_size);
+		munmap(r->consumer, d->query.page_size);
+	}
+	free(d->rings);
+	d->rings = NULL;
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+}

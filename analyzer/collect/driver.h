@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* driver.h - /dev/vmprof: versions, configuration, rings, totals. Errors are told through vmp_err(). */
+#ifndef VMP_DRIVER_H
+#define VMP_DRIVER_H
+
+#include <stdint.h>
+#include <vmprof/uapi.h>
+
+#include "collect/rings.h"
+
+struct vmp_driver {
+	int fd;
+	struct vmprof_query query;
+	struct vmp_ring *rings;		/* query.nr_cpus of them, after vmp_driver_map() */
+	uint64_t ring_bytes;
+};
+
+/**
+ * vmp_driver_open() - Open the device, load the module if need be, check versions.
+ * Return: 0; -ENOENT no module; -EACCES; -EPROTO other version; -errno.
+ */
+int vmp_driver_open(struct vmp_driver *d);
+
+/**
+ * vmp_driver_config() - Hand over the configuration and map the rings.
+ * @vms: @nr process ids of QEMUs; ignored with VMPROF_CFG_ALL.
+ * Return: 0 or -errno.
+ */
+int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
+		      const uint32_t *vms, uint32_t nr);
+
+/** vmp_driver_start() - Sampling begins. Return: 0 or -errno. */
+int vmp_driver_start(struct vmp_driver *d);
+
+/** vmp_driver_stop() - When it returns, what is in the rings is all. Return: 0 or -errno. */
+int vmp_driver_stop(struct vmp_driver *d);
+
+/** vmp_driver_stats() - Totals of one pCPU. Return: 0 or -errno (not told). */
+int vmp_driver_stats(const struct vmp_driver *d, uint32_t cpu, struct vmprof_cpu_stats *s);
+
+/** vmp_driver_close() - Unmap and close; nothing is left in the kernel. */
+void vmp_driver_close(struct vmp_driver *d);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hostinfo.c - what the report must know of the host itself. */
+#include "collect/hostinfo.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vmprof/capture.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+#define TASKS_MAX (1U << 20)	/* names kept in one session */
+
+size_t vmp_filter_ksyms(char *text, size_t len)
+{
+	char *in = text, *out = text, *end = text + len;
+
+	while (in < end) {
+		char *nl = memchr(in, '\n', end - in);
+		char *next = nl ? nl + 1 : end;
+		char *type = memchr(in, ' ', next - in);
+
+		if (type && type + 1 < next && strchr("tTwW", type[1]) && type[1]) {
+			memmove(out, in, next - in);
+			out += next - in;
+		}
+		in = next;
+	}
+	return out - text;
+}
+
+int vmp_read_ksyms(char **data, size_t *len)
+{
+	int err;
+
+	err = vmp_file_read("/proc/kallsyms", VMPROF_CAP_RAW_MAX, data, len);
+	if (err)
+		return err;
+	if (*len > 16 && !strncmp(*data, "0000000000000000", 16) &&
+	    !strstr(*data, "\nffffffff")) {
+		free(*data);
+		return -EPERM;
+	}
+	*len = vmp_filter_ksyms(*data, *len);
+	return 0;
+}
+
+int vmp_read_maps(uint32_t pid, char **data, size_t *len)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	return vmp_file_read(path, VMPROF_CAP_RAW_MAX, data, len);
+}
+
+static size_t place(const struct vmp_comms *c, uint64_t key)
+{
+	size_t i = (size_t)((key * 0x9e3779b97f4a7c15ULL) >> 20) & (c->slots - 1);
+
+	while (c->seen[i] && c->seen[i] != key)
+		i = (i + 1) & (c->slots - 1);
+	return i;
+}
+
+static int grow(struct vmp_comms *c)
+{
+	struct vmp_comms bigger = *c;
+	size_t i;
+
+	bigger.slots = c->slots ? c->slots * 2 : 256;
+	bigger.seen = calloc(bigger.slots, sizeof(*bigger.seen));
+	if (!bigger.seen)
+		return -ENOMEM;
+	for (i = 0; i < c->slots; i++)
+		if (c->seen[i])
+			bigger.seen[place(&bigger, c->seen[i])] = c->seen[i];
+	free(c->seen);
+	*c = bigger;
+	return 0;
+}
+
+static void add_line(struct vmp_comms *c, uint32_t tgid, uint32_t tid, const char *comm)
+{
+	char line[128];
+	int n = snprintf(line, sizeof(line), "%u %u %s\n", tgid, tid, comm);
+	char *more;
+
+	if (c->room - c->len < (size_t)n) {
+		more = realloc(c->text, c->room + 4096);
+		if (!more)
+			return;
+		c->text = more;
+		c->room += 4096;
+	}
+	memcpy(c->text + c->len, line, n);
+	c->len += n;
+}
+
+void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid)
+{
+	uint64_t key = (uint64_t)tgid << 32 | tid;
+	char path[64], safe[64], *comm;
+	size_t len, at;
+
+	if (!key || c->used >= TASKS_MAX)
+		return;
+	if (c->used * 2 >= c->slots && grow(c))
+		return;
+	at = place(c, key);
+	if (c->seen[at])
+		return;
+	c->seen[at] = key;
+	c->used++;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", tgid, tid);
+	if (vmp_file_read(path, 64, &comm, &len))
+		return;			/* it is gone: the report shows its number */
+	vmp_text(safe, sizeof(safe), comm, strcspn(comm, "\n"));
+	add_line(c, tgid, tid, safe);
+	free(comm);
+}
+
+void vmp_comms_free(struct vmp_comms *c)
+{
+	free(c->seen);
+	free(c->text);
+	memset(c, 0, sizeof(*c));
+}

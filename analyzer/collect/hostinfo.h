@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* hostinfo.h - what the report must know of the host itself: symbols, maps, names of tasks. */
+#ifndef VMP_HOSTINFO_H
+#define VMP_HOSTINFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * vmp_read_ksyms() - Text symbols of the running kernel, as lines of /proc/kallsyms.
+ * @data: Allocated on success, the caller's to free.
+ * Return: 0; -EPERM the kernel hides addresses; -errno.
+ */
+int vmp_read_ksyms(char **data, size_t *len);
+
+/** vmp_filter_ksyms() - Keep the lines of text symbols (t T w W), in place. Return: bytes kept. */
+size_t vmp_filter_ksyms(char *text, size_t len);
+
+/** vmp_read_maps() - /proc/PID/maps. Return: 0 or -errno. */
+int vmp_read_maps(uint32_t pid, char **data, size_t *len);
+
+/* Names of the host's tasks that samples name; each is looked up once. */
+struct vmp_comms {
+	uint64_t *seen;		/* open hash of tgid << 32 | tid, 0 free */
+	size_t slots, used;
+	char *text;		/* lines not written to the capture yet */
+	size_t len, room;
+};
+
+/** vmp_comms_see() - A sample names this task; its name is read if it is a new one. */
+void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid);
+
+void vmp_comms_free(struct vmp_comms *c);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* monitor.c - a helper process that talks to libvirt for the collector. */
+#include "collect/monitor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/clock.h"
+#include "util/log.h"
+
+/* ------------------------------------------------------ in the helper */
+
+static void say_nothing(void *arg, enum vmp_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	(void)text;
+}
+
+static void ask_qmp(virConnectPtr conn, struct vmp_monitor_answer *a)
+{
+	char *reply = NULL;
+	size_t len;
+
+	a->tsc_before = vmp_tsc_now();
+	a->err = vmp_domain_qmp(conn, &a->domain, "{\"execute\":\"query-vmprof\"}", &reply);
+	a->tsc_after = vmp_tsc_now();
+	if (a->err)
+		return;
+	len = strlen(reply);
+	if (len > sizeof(a->text)) {
+		a->err = -EMSGSIZE;
+	} else {
+		memcpy(a->text, reply, len);
+		a->len = (uint32_t)len;
+	}
+	free(reply);
+}
+
+static void find(virConnectPtr conn, struct vmp_monitor_answer *a)
+{
+	struct vmp_domain *list = NULL;
+	int i, nr = vmp_domain_list(conn, &list);
+
+	a->err = nr < 0 ? nr : -ENOENT;
+	for (i = 0; i < nr; i++) {
+		if (list[i].pid != a->domain.pid)
+			continue;
+		a->domain = list[i];
+		a->err = vmp_domain_attach(conn, &a->domain) < 0 ? -EIO : 0;
+	}
+	if (nr >= 0)
+		free(list);
+}
+
+static void answer(virConnectPtr *conn, const char *uri, const struct vmp_monitor_question *q,
+		   struct vmp_monitor_answer *a)
+{
+	a->what = q->what;
+	a->domain = q->domain;
+	a->len = 0;
+	if (*conn && virConnectIsAlive(*conn) != 1) {
+		virConnectClose(*conn);
+		*conn = NULL;
+	}
+	if (!*conn)
+		*conn = vmp_libvirt_open(uri);
+	a->err = *conn ? 0 : -ENOTCONN;
+	if (a->err)
+		return;
+	if (q->what == VMP_MONITOR_QMP)
+		ask_qmp(*conn, a);
+	else if (q->what == VMP_MONITOR_PORT)
+		a->err = vmp_domain_refresh(*conn, &a->domain);
+	else
+		find(*conn, a);
+}
+
+static size_t answer_bytes(const struct vmp_monitor_answer *a)
+{
+	return offsetof(struct vmp_monitor_answer, text) + a->len;
+}
+
+static void helper(int fd, const char *uri)
+{
+	static struct vmp_monitor_answer a;
+	struct vmp_monitor_question q;
+	virConnectPtr conn = NULL;
+
+	vmp_log_set(say_nothing, NULL);
+	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+		answer(&conn, uri, &q, &a);
+		if (send(fd, &a, answer_bytes(&a), MSG_NOSIGNAL) < 0)
+			break;
+	}
+}
+
+/* --------------------------------------------------- in the collector */
+
+int vmp_monitor_start(struct vmp_monitor *m, const char *uri)
+{
+	const int room = 2 * VMP_MONITOR_TEXT_MAX;
+	pid_t parent = getpid();
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	m->pid = fork();
+	if (m->pid < 0) {
+		err = -errno;
+		close(pair[0]);
+		close(pair[1]);
+		return err;
+	}
+	if (!m->pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGINT, SIG_IGN);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* nothing of the collector may stay open here: its lock, its device */
+		if (getppid() == parent && dup2(pair[1], 3) == 3) {
+			close_range(4, ~0U, 0);
+			helper(3, uri);
+		}
+		_exit(0);
+	}
+	close(pair[1]);
+	m->fd = pair[0];
+	m->asked = 0;
+	return 0;
+}
+
+int vmp_monitor_ask(struct vmp_monitor *m, enum vmp_monitor_what what,
+		    const struct vmp_domain *domain)
+{
+	struct vmp_monitor_question q;
+
+	if (m->fd < 0)
+		return -EPIPE;
+	if (m->asked)
+		return -EBUSY;
+	memset(&q, 0, sizeof(q));
+	q.what = what;
+	q.domain = *domain;
+	if (send(m->fd, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(q))
+		return -EPIPE;
+	m->asked = 1;
+	return 0;
+}
+
+int vmp_monitor_read(struct vmp_monitor *m, struct vmp_monitor_answer *a)
+{
+	ssize_t n = recv(m->fd, a, sizeof(*a), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < (ssize_t)offsetof(struct vmp_monitor_answer, text) ||
+	    (size_t)n != answer_bytes(a)) {
+		vmp_monitor_stop(m);
+		return -EPIPE;
+	}
+	m->asked = 0;
+	return 1;
+}
+
+void vmp_monitor_stop(struct vmp_monitor *m)
+{
+	if (m->fd < 0)
+		return;
+	close(m->fd);
+	m->fd = -1;
+	kill(m->pid, SIGKILL);
+	waitpid(m->pid, NULL, 0);
+}

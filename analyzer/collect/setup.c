@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* setup.c - everything that the collector does before its loop. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/clock.h"
+#include "collect/session.h"
+#include "util/capdir.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "util/units.h"
+
+/* -------------------------------------------------------- the domains */
+
+/* Return: 1 the channel is new: an agent in the guest starts only now */
+static int attach(virConnectPtr conn, struct vmp_domain *d)
+{
+	int added = vmp_domain_attach(conn, d);
+
+	if (added == 1)
+		vmp_info("%s: added the agent's channel", d->shown);
+	else if (added < 0)
+		vmp_warn("%s: goes on without an agent: guest kernel and address spaces only",
+			 d->shown);
+	return added == 1;
+}
+
+static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_domain *d)
+{
+	struct vmp_vm *vm;
+	int err, added;
+
+	if (d->xml.secured[0])
+		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will not be resolved",
+			 d->shown, d->xml.secured);
+	added = attach(conn, d);
+	err = vmp_vm_create(&vm, s, d, conn);
+	if (err)
+		return err;
+	vm->channel_is_new = added;
+	s->vms[s->nr_vms++] = vm;
+	vmp_info("%s: QEMU is process %u, %d vCPUs, clock by %s", d->shown, d->pid, vm->nr_vcpus,
+		 vmp_clock_source_name(vm->source));
+	return 0;
+}
+
+static int add_all(struct vmp_session *s, virConnectPtr conn)
+{
+	struct vmp_domain *list;
+	int i, nr, err = 0;
+
+	nr = vmp_domain_list(conn, &list);
+	if (nr < 0)
+		return nr;
+	if (!nr) {
+		vmp_err("no KVM domain is running; virsh list --all shows what there is");
+		err = -ENOENT;
+	}
+	for (i = 0; i < nr && s->nr_vms < VMP_SESSION_VMS; i++)
+		add_domain(s, conn, &list[i]);
+	if (i < nr)
+		vmp_warn("%d domains run; the first %d are profiled", nr, VMP_SESSION_VMS);
+	free(list);
+	return err ? err : s->nr_vms ? 0 : -ESRCH;
+}
+
+static int is_known(const struct vmp_session *s, const char *name)
+{
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++)
+		if (!strcmp(s->vms[i]->dom.name, name))
+			return 1;
+	return 0;
+}
+
+static int find_domains(struct vmp_session *s)
+{
+	const struct vmp_opt_list *names = &s->opts->domains;
+	virConnectPtr conn = vmp_libvirt_open(s->opts->uri);
+	struct vmp_domain d;
+	int i, err = 0;
+
+	if (!conn)
+		return -ENOTCONN;
+	if (s->opts->all)
+		err = add_all(s, conn);
+	for (i = 0; !s->opts->all && !err && i < names->nr; i++) {
+		if (is_known(s, names->item[i]))
+			continue;
+		err = vmp_domain_find(conn, names->item[i], &d);
+		if (!err)
+			err = add_domain(s, conn, &d);
+	}
+	virConnectClose(conn);
+	return err;
+}
+
+/* -------------------------------------------------- event and period */
+
+static int choose_event(struct vmp_session *s)
+{
+	uint64_t features = s->driver.query.features;
+	char text[96];
+	int err;
+
+	s->tsc_khz = s->driver.query.tsc_khz ? s->driver.query.tsc_khz : vmp_tsc_khz();
+	err = vmp_event_parse(s->opts->event ? s->opts->event : "cycles", &s->event);
+	if (err)
+		return err;
+	if (!s->event.is_timer && !(features & VMPROF_FEAT_PMU)) {
+		if (strcmp(s->event.name, "cycles") && strcmp(s->event.name, "cpu-cycles")) {
+			vmp_err("--event %s: this host has no performance counter to count it\n"
+				"  --event cpu-clock samples by timer", s->event.name);
+			return -EOPNOTSUPP;
+		}
+		vmp_warn("this host has no usable performance counter: sampling by timer (cpu-clock)");
+		vmp_event_to_timer(&s->event);
+	}
+	if (s->event.is_timer && !(features & VMPROF_FEAT_TIMER)) {
+		vmp_err("the module vmprof has no timer trigger here; use --event cycles");
+		return -EOPNOTSUPP;
+	}
+	err = vmp_period_parse(s->opts->period, &s->event, s->tsc_khz, &s->period);
+	if (err)
+		return err;
+	vmp_info("a sample every %s of %s",
+		 vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name);
+	return 0;
+}
+
+static int configure(struct vmp_session *s)
+{
+	struct vmprof_config config = {
+		.flags = (s->opts->all ? VMPROF_CFG_ALL : 0) |
+			 (s->event.is_timer ? VMPROF_CFG_TIMER : 0),
+		.event_type = s->event.type,
+		.event_config = s->event.config,
+		.event_config1 = s->event.config1,
+		.event_config2 = s->event.config2,
+		.period = s->period,
+		.ring_bytes = (uint32_t)s->opts->ring_bytes,
+	};
+	uint32_t pids[VMP_SESSION_VMS];
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++)
+		pids[i] = s->vms[i]->dom.pid;
+	return vmp_driver_config(&s->driver, &config, pids, s->opts->all ? 0 : s->nr_vms);
+}
+
+/* ------------------------------------------------------------ the file */
+
+static int choose_path(struct vmp_session *s)
+{
+	const char *names[VMP_SESSION_VMS], *root;
+	char cwd[2048];
+	int i, err;
+
+	if (s->opts->output) {
+		root = s->opts->output[0] == '/' ? "" : getcwd(cwd, sizeof(cwd));
+		if (!root || snprintf(s->path, sizeof(s->path), "%s%s%s", root, *root ? "/" : "",
+				      s->opts->output) >= (int)sizeof(s->path)) {
+			vmp_err("--output: the path is too long");
+			return -ENAMETOOLONG;
+		}
+		return 0;
+	}
+	for (i = 0; i < s->nr_vms; i++)
+		names[i] = s->vms[i]->dom.name;
+	err = vmp_capture_name(s->path, sizeof(s->path), names, s->opts->all ? 0 : s->nr_vms,
+			       time(NULL));
+	if (err)
+		vmp_err("cannot make a folder for the capture below %s: %s\n"
+			"  choose another place: --output FILE", vmp_capture_dir(), strerror(-err));
+	return err;
+}
+
+static int create_file(struct vmp_session *s)
+{
+	struct vmprof_cap_header proto = { .tsc_khz = s->tsc_khz };
+	struct timespec now;
+	char safe[4096];
+	int err;
+
+	err = choose_path(s);
+	if (err)
+		return err;
+	memcpy(proto.session, s->id, sizeof(proto.session));
+	clock_gettime(CLOCK_REALTIME, &now);
+	proto.tsc = vmp_tsc_now();
+	proto.realtime_ns = (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	err = vmp_writer_create(&s->writer, s->path, &proto);
+	vmp_text(safe, sizeof(safe), s->path, strlen(s->path));
+	if (err == -EEXIST)
+		vmp_err("%s is there already and is no capture; choose another --output", safe);
+	else if (err)
+		vmp_err("cannot create %s: %s", safe, strerror(-err));
+	else
+		vmp_info("writing %s", safe);
+	return err;
+}
+
+static void write_meta(struct vmp_session *s, FILE *f)
+{
+	static const char *const vendor[] = { "none", "svm", "vmx" };
+	uint32_t v = s->driver.query.vendor;
+	struct utsname u;
+	int i;
+
+	uname(&u);
+	fputs("{\"host\":", f);
+	vmp_json_str(f, u.nodename);
+	fputs(",\"release\":", f);
+	vmp_json_str(f, u.release);
+	fprintf(f, ",\"vendor\":\"%s\",\"event\":", v < 3 ? vendor[v] : "none");
+	vmp_json_str(f, s->event.name);
+	fprintf(f, ",\"period\":%" PRIu64 ",\"trigger\":\"%s\",\"command\":", s->period,
+		s->event.is_timer ? "timer" : "pmc");
+	fputs("\"vmprof start", f);
+	if (s->opts->all)
+		fputs(" --all", f);
+	for (i = 0; i < s->opts->domains.nr; i++) {
+		char safe[256];
+
+		/* quotes and backslashes are not in what vmp_file_part() leaves */
+		fprintf(f, " --domain %s", vmp_file_part(safe, sizeof(safe),
+							 s->opts->domains.item[i]));
+	}
+	fprintf(f, "\",\"version\":\"%s\",\"cpus\":%u}", VMPROF_VERSION, s->driver.query.nr_cpus);
+}
+
+static int store_host(struct vmp_session *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	write_meta(s, f);
+	err = fclose(f) ? -ENOMEM : vmp_store(s, VMPROF_CAP_META, 0, text, len, 0, 0);
+	free(text);
+	if (err)
+		return err;
+	err = vmp_read_ksyms(&text, &len);
+	if (err) {
+		vmp_warn("cannot read the host's kernel symbols: %s; its functions will have no names%s",
+			 strerror(-err),
+			 err == -EPERM ? "\n  sysctl kernel.kptr_restrict=1 mends it" : "");
+		return 0;
+	}
+	err = vmp_store(s, VMPROF_CAP_HOST_KSYMS, 0, text, len, 0, 0);
+	free(text);
+	return err;
+}
+
+/* ------------------------------------------------------------ a VM joins */
+
+static void keep_frame(void *arg, const struct vmprof_frame *wire, const void *payload,
+		       uint32_t len)
+{
+	vmp_store_frame(arg, wire, payload, len);
+}
+
+static int take_object(void *arg, const struct vmp_msg_object *o)
+{
+	struct vmp_vm *vm = arg;
+
+	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
+}
+
+static void agent_changed(void *arg)
+{
+	struct vmp_vm *vm = arg;
+	struct vmp_agent *a = &vm->agent;
+
+	switch (a->state) {
+	case VMP_AGENT_STARTED:
+		vm->port_open = 1;
+		vmp_info("%s: the agent answers, guest kernel %s%s", vm->dom.shown, a->release,
+			 a->counts.hellos > 1 ? " (again)" : "");
+		if (a->flags & VMPROF_HELLO_NO_MODULE)
+			vmp_warn("%s: the agent runs without its module: processes that live now have names, later ones do not\n"
+				 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
+				 vm->dom.shown);
+		break;
+	case VMP_AGENT_RUNNING:
+		vmp_vm_clock_check(vm);
+		break;
+	case VMP_AGENT_REFUSED:
+		vmp_warn("%s: the agent speaks protocol %u, this vmprof %u: install the agent of this version in the guest",
+			 vm->dom.shown, a->version, VMPROF_PROTO_VERSION);
+		break;
+	default:
+		break;
+	}
+}
+
+int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
+{
+	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed };
+	uint64_t session, now_ns = vmp_now_ns();
+	char *maps;
+	size_t len;
+	int err;
+
+	memcpy(&session, s->id, sizeof(session));
+	vmp_agent_init(&vm->agent, session, &ops, vm);
+	vmp_store_vm(vm);
+	if (!vmp_read_maps(vm->dom.pid, &maps, &len)) {
+		vmp_store(s, VMPROF_CAP_HOST_MAPS, vm->dom.pid, maps, len, 0, 0);
+		free(maps);
+	}
+	vmp_store_clocks(vm);
+	if (!vm->dom.xml.channel_path[0])
+		return 0;
+	err = vmp_agent_connect(&vm->agent, vm->dom.xml.channel_path, now_ns);
+	if (err)
+		vmp_warn("%s: cannot connect to the agent's channel %s: %s", vm->dom.shown,
+			 vm->dom.xml.channel_path, strerror(-err));
+	return 0;
+}
+
+/* ------------------------------------------------------------------ all */
+
+int vmp_session_setup(struct vmp_session *s)
+{
+	int i, err;
+
+	if (getrandom(s->id, sizeof(s->id), 0) != sizeof(s->id))
+		return -EIO;
+	s->scratch = malloc(VMP_SCRATCH_BYTES);
+	if (!s->scratch)
+		return -ENOMEM;
+	err = find_domains(s);
+	if (err)
+		return err;
+	err = vmp_monitor_start(&s->monitor, s->opts->uri);
+	if (err) {
+		vmp_err("cannot start the helper that talks to libvirt: %s", strerror(-err));
+		return err;
+	}
+	err = vmp_driver_open(&s->driver);
+	if (err)
+		return err;
+	err = choose_event(s);
+	if (err)
+		return err;
+	err = configure(s);
+	if (err)
+		return err;
+	err = create_file(s);
+	if (err)
+		return err;
+	err = store_host(s);
+	for (i = 0; !err && i < s->nr_vms; i++)
+		err = vmp_session_add_vm(s, s->vms[i]);
+	return s->error[0] ? -EIO : err;
+}
+
+int vmp_session_begin(struct vmp_session *s)
+{
+	int err;
+
+	err = vmp_driver_start(&s->driver);
+	if (err)
+		return err;
+	s->sampling = 1;
+	s->begin_tsc = vmp_tsc_now();
+	s->begin_ns = vmp_now_ns();
+	return 0;
+}

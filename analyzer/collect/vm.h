@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* vm.h - one domain of a session: its vCPUs, its clock, its agent. */
+#ifndef VMP_VM_H
+#define VMP_VM_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <vmprof/capture.h>
+
+#include "collect/agent.h"
+#include "collect/domain.h"
+#include "collect/fetch.h"
+
+enum vmp_clock_source {
+	VMP_CLOCK_QMP,		/* query-vmprof */
+	VMP_CLOCK_DEBUGFS,	/* KVM's debugfs */
+	VMP_CLOCK_DRIVER,	/* only the driver's own records */
+};
+
+struct vmp_vcpu {
+	uint32_t id;		/* as KVM counts them */
+	uint32_t tid;
+};
+
+struct vmp_session;
+
+struct vmp_vm {
+	struct vmp_session *session;
+	struct vmp_domain dom;
+	int pidfd;		/* readable when QEMU is gone */
+	int gone;
+
+	struct vmp_vcpu *vcpus;
+	struct vmprof_cap_clock *clocks;	/* one a vCPU, host order */
+	int nr_vcpus;
+	struct vmp_qmp_ram *ram;
+	int nr_ram;
+	enum vmp_clock_source source;
+	int patched;		/* its QEMU knows query-vmprof */
+	int port_open;		/* -1 not known */
+	int channel_is_new;	/* added by this session: the agent starts only now */
+	int asked;		/* a question of this round was asked */
+
+	struct vmp_agent agent;
+	uint8_t *batch;		/* frames not written yet */
+	size_t batch_len, batch_room;
+	uint64_t dropped_frames;	/* could not be stored */
+	struct vmp_fetch fetch;
+
+	uint64_t samples;	/* taken in this guest */
+	uint64_t echo_bound_tsc;	/* measured: |true - computed| <= this; 0 unknown */
+};
+
+/**
+ * vmp_vm_create() - A domain joins the session.
+ * Its vCPUs and clock are read: by query-vmprof, else by debugfs and /proc.
+ * Return: 0, -ESRCH it just ended, -errno (told).
+ */
+int vmp_vm_create(struct vmp_vm **out, struct vmp_session *s, const struct vmp_domain *d,
+		  virConnectPtr conn);
+
+/** vmp_vm_free() - Close and free everything of it; NULL is fine. */
+void vmp_vm_free(struct vmp_vm *vm);
+
+/** vmp_vm_json() - Write the VM block's JSON. */
+void vmp_vm_json(const struct vmp_vm *vm, FILE *out);
+
+/**
+ * vmp_vm_take_qmp() - A reply of query-vmprof: vCPUs, clock, port.
+ * @took_tsc: Ticks the query took; @tsc: host TSC after it.
+ * Return: 0 or -errno of vmp_qmp_vmprof().
+ */
+int vmp_vm_take_qmp(struct vmp_vm *vm, const char *text, size_t len, uint64_t tsc,
+		    uint64_t took_tsc);
+
+/** vmp_vm_take_debugfs() - Read vCPUs and clock from debugfs. Return: 0 or -errno. */
+int vmp_vm_take_debugfs(struct vmp_vm *vm);
+
+/** vmp_vm_clock_check() - Compare the agent's last echo with the clock relation. */
+void vmp_vm_clock_check(struct vmp_vm *vm);
+
+const char *vmp_clock_source_name(enum vmp_clock_source source);
+
+#endif

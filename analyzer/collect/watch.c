@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* watch.c - what the collector looks at every few seconds: clocks, ports, new domains. */
+#include <errno.h>
+
+#include "collect/session.h"
+#include "util/log.h"
+
+/* Ask the helper about the next VM that was not asked about in this round. */
+void vmp_watch_ask(struct vmp_session *s)
+{
+	static const struct vmp_domain nobody;
+	struct vmp_domain d;
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++) {
+		struct vmp_vm *vm = s->vms[i];
+
+		if (vm->asked || vm->gone)
+			continue;
+		if (!vmp_monitor_ask(&s->monitor, vm->patched ? VMP_MONITOR_QMP : VMP_MONITOR_PORT,
+				     &vm->dom))
+			vm->asked = 1;
+		return;
+	}
+	if (!s->opts->all || !s->unknown_vm || s->unknown_vm == s->tried_vm ||
+	    s->nr_vms == VMP_SESSION_VMS || s->phase != VMP_SAMPLING)
+		return;
+	d = nobody;
+	d.pid = s->unknown_vm;
+	if (!vmp_monitor_ask(&s->monitor, VMP_MONITOR_FIND, &d))
+		s->tried_vm = s->unknown_vm;
+}
+
+static void port_is(struct vmp_vm *vm, int open)
+{
+	int was = vm->port_open;
+
+	vm->port_open = open;
+	if (open || !was || !vmp_agent_is_there(&vm->agent))
+		return;
+	vmp_warn("%s: the agent left; its guest's new processes are unknown until it is back",
+		 vm->dom.shown);
+	vmp_agent_gone(&vm->agent);
+}
+
+static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
+{
+	struct vmp_vm *vm;
+
+	s->unknown_vm = 0;
+	if (vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
+		return;
+	s->vms[s->nr_vms++] = vm;
+	vmp_info("%s: a new domain, QEMU is process %u", d->shown, d->pid);
+	vmp_session_add_vm(s, vm);
+}
+
+static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *a)
+{
+	struct vmp_vm *vm = vmp_session_vm(s, a->domain.pid);
+	int open = vm ? vm->port_open : -1;
+
+	if (a->err && a->err != -ENOENT && !s->monitor_warned && (!vm || !vm->gone)) {
+		vmp_warn("libvirt does not answer any more; the session goes on without it");
+		s->monitor_warned = 1;
+	}
+	if (a->err)
+		return;
+	s->monitor_warned = 0;
+	if (a->what == VMP_MONITOR_FIND) {
+		new_vm(s, &a->domain);
+		return;
+	}
+	if (!vm || vm->gone)
+		return;
+	if (a->what == VMP_MONITOR_PORT) {
+		vm->dom.xml = a->domain.xml;
+		open = a->domain.xml.port == VMP_PORT_UNKNOWN ? -1 :
+		       a->domain.xml.port == VMP_PORT_OPEN;
+	} else {
+		int was = vm->port_open;
+
+		if (vmp_vm_take_qmp(vm, a->text, a->len, a->tsc_after,
+				    a->tsc_after - a->tsc_before))
+			return;
+		vmp_store_clocks(vm);
+		open = vm->port_open;
+		vm->port_open = was;
+	}
+	if (open >= 0)
+		port_is(vm, open);
+}
+
+void vmp_watch_answer(struct vmp_session *s)
+{
+	static struct vmp_monitor_answer a;
+	int got = vmp_monitor_read(&s->monitor, &a);
+
+	if (got < 0)
+		vmp_warn("the helper that talks to libvirt died; clocks come from the module only");
+	if (got != 1)
+		return;
+	take_answer(s, &a);
+	vmp_watch_ask(s);
+}
+
+static void reconnect(struct vmp_vm *vm, uint64_t now_ns)
+{
+	if (vm->gone || vm->agent.fd >= 0 || vm->agent.ending || !vm->dom.xml.channel_path[0])
+		return;
+	if (!vmp_agent_connect(&vm->agent, vm->dom.xml.channel_path, now_ns))
+		vmp_info("%s: connected to the agent's channel again", vm->dom.shown);
+}
+
+void vmp_watch_round(struct vmp_session *s, uint64_t now_ns)
+{
+	int i;
+
+	s->round_ns = now_ns;
+	for (i = 0; i < s->nr_vms; i++) {
+		struct vmp_vm *vm = s->vms[i];
+
+		vm->asked = 0;
+		reconnect(vm, now_ns);
+		if (!vm->gone && vm->source == VMP_CLOCK_DEBUGFS && !vmp_vm_take_debugfs(vm))
+			vmp_store_clocks(vm);
+	}
+	vmp_store_comms(s);
+	vmp_watch_ask(s);
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# completion.bash - completion of vmprof's commands, options and values for bash.
+
+_vmprof_domains()
+{
+	virsh -q list --name 2> /dev/null
+}
+
+_vmprof()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=
+	COMPREPLY=()
+	case $prev in
+	--domain | -d) words=$(_vmprof_domains) ;;
+	--event | -e)
+		words='cycles ref-cycles instructions branches branch-misses cache-references
+			cache-misses stalled-cycles-frontend stalled-cycles-backend cpu-clock'
+		;;
+	--period | -p) words='500us 1ms 10ms' ;;
+	--duration | -t) words='10s 30s 60s 5min' ;;
+	--buffer | -b) words='256K 1M 4M 16M' ;;
+	--connect | -c) words='qemu:///system' ;;
+	--by) words='function process module vcpu exit' ;;
+	--sort) words='samples function module process pid vcpu exit' ;;
+	--output | -o)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--vcpu | --pid | --comm | --module | --exit-reason | --limit) return ;;
+	esac
+	if [ -z "$words" ]; then
+		case $COMP_CWORD:${COMP_WORDS[1]} in
+		1:*) words='start stop status report attach doctor help --help --version' ;;
+		*:start)
+			words='--domain --all --event --period --duration --output --buffer --connect --help'
+			;;
+		*:stop) words='--help' ;;
+		*:status) words='--json --help' ;;
+		*:report)
+			words='--domain --vcpu --pid --comm --module --exit-reason --by --sort --limit
+				--all-host --json --help'
+			if [[ $cur != -* ]]; then
+				mapfile -t COMPREPLY < <(compgen -f -X '!*.vmprof' -- "$cur"; compgen -d -- "$cur")
+				return
+			fi
+			;;
+		*:attach | *:doctor) words='--domain --connect --help' ;;
+		2:help) words='start stop status report attach doctor' ;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -o filenames -F _vmprof vmprof

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * frames.c - an AGENT block's frames into a machine: boots, files, kernel
+ * symbols, and events still in guest time.
+ *
+ * The collector has checked them, but a capture may come from anywhere: every
+ * frame is taken apart by the same checked parser again, and one that breaks
+ * a limit is counted and skipped.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "agent_msg.h"
+#include "model/machine.h"
+
+struct in {
+	struct vmp_machine *m;
+	struct vmp_strings *strings;
+	uint64_t seen;
+	int err;
+};
+
+static uint32_t str(struct in *in, const char *p, size_t len)
+{
+	return vmp_strings_add(in->strings, p, len, &in->err);
+}
+
+/* The boot that events are of; one is made up when HELLO was lost. */
+static struct vmp_boot *boot(struct in *in)
+{
+	struct vmp_boot none = { 0 };
+
+	if (!in->m->boots.nr && vmp_vec_push(&in->m->boots, none)) {
+		in->err = -ENOMEM;
+		return NULL;
+	}
+	return &in->m->boots.v[in->m->boots.nr - 1];
+}
+
+static void on_hello(struct in *in, const struct vmp_msg_hello *h)
+{
+	struct vmp_machine *m = in->m;
+	struct vmp_boot *last = m->boots.nr ? &m->boots.v[m->boots.nr - 1] : NULL;
+	struct vmp_boot b = {
+		.flags = h->flags, .hello_guest_tsc = h->tsc, .hello_seen = in->seen,
+	};
+	int i;
+
+	m->hellos++;
+	for (i = 0; i < VMPROF_GLOST_NR; i++) {
+		m->lost[i] += m->lost_now[i];
+		m->lost_now[i] = 0;
+	}
+	if (last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id)))
+		return;		/* the agent or the collector was restarted */
+	memcpy(b.boot_id, h->boot_id, sizeof(b.boot_id));
+	b.release = str(in, h->release.p, h->release.len);
+	if (vmp_vec_push(&m->boots, b))
+		in->err = -ENOMEM;
+}
+
+/* What makes a file the same file; without an inode (vdso) its path does */
+struct file_id {
+	uint64_t ino;
+	uint32_t epoch, dev_major, dev_minor, generation, path, pad;
+};
+
+static uint32_t file_number(struct in *in, uint32_t dev_major, uint32_t dev_minor,
+			    uint32_t generation, uint64_t ino, uint32_t path)
+{
+	struct vmp_machine *m = in->m;
+	struct vmp_file f = {
+		.epoch = m->boots.nr - 1, .dev_major = dev_major, .dev_minor = dev_minor,
+		.ino_generation = generation, .ino = ino, .path = path,
+	};
+	struct file_id id = {
+		.ino = ino, .epoch = f.epoch, .dev_major = dev_major, .dev_minor = dev_minor,
+		.generation = generation, .path = ino ? 0 : path,
+	};
+	uint64_t sum = vmp_hash_bytes(&id, sizeof(id));
+	uint32_t *n = vmp_hash_find(&m->by_inode, sum);
+
+	if (n)
+		return *n;
+	if (vmp_vec_push(&m->files, f) || vmp_hash_set(&m->by_inode, sum, m->files.nr - 1)) {
+		in->err = -ENOMEM;
+		return VMP_FILE_ANON;
+	}
+	return m->files.nr - 1;
+}
+
+static void on_file(struct in *in, const struct vmp_msg_file *msg)
+{
+	const struct vmp_boot *b = boot(in);
+	struct vmp_file *f;
+	uint32_t n;
+
+	if (!b)
+		return;
+	n = file_number(in, msg->dev_major, msg->dev_minor, msg->ino_generation, msg->ino,
+			str(in, msg->path.p, msg->path.len));
+	if (n == VMP_FILE_ANON)
+		return;
+	f = &in->m->files.v[n];
+	f->handle = msg->file;
+	f->hello = in->m->hellos;
+	f->flags = msg->flags;
+	f->bytes = msg->bytes;
+	f->build_id_len = msg->build_id_len;
+	memcpy(f->build_id, msg->build_id, sizeof(f->build_id));
+	vmp_objcache_key(f->key, b->boot_id, msg);
+}
+
+static void add_map(struct in *in, const struct vmp_msg_map *msg)
+{
+	struct vmp_map map = {
+		.start = msg->start, .end = msg->end, .pgoff = msg->pgoff, .flags = msg->flags,
+	};
+
+	if (!(msg->flags & VMPROF_MAP_ANON))
+		map.file = file_number(in, msg->dev_major, msg->dev_minor, msg->ino_generation,
+				       msg->ino, str(in, msg->path.p, msg->path.len));
+	/* a deleted file is the same file as before */
+	map.flags &= (uint16_t)~VMPROF_MAP_DELETED;
+	if (vmp_vec_push(&in->m->maps, map))
+		in->err = -ENOMEM;
+}
+
+static void add_event(struct in *in, struct vmp_guest_event *ev)
+{
+	ev->seen = in->seen;
+	ev->epoch = in->m->boots.nr - 1;
+	ev->order = in->m->events.nr;
+	ev->nr_maps = in->m->maps.nr - ev->map;
+	if (vmp_vec_push(&in->m->events, *ev))
+		in->err = -ENOMEM;
+}
+
+static void on_map(struct in *in, const struct vmp_msg_map *msg)
+{
+	struct vmp_guest_event ev = {
+		.tsc = msg->tsc, .cr3 = msg->cr3, .type = VMPROF_MSG_MAP,
+		.pid = msg->tgid, .tgid = msg->tgid, .map = in->m->maps.nr,
+	};
+
+	if (!boot(in))
+		return;
+	add_map(in, msg);
+	add_event(in, &ev);
+}
+
+static void on_proc(struct in *in, enum vmprof_msg type, struct vmp_msg_proc *msg)
+{
+	struct vmp_guest_event ev = {
+		.tsc = msg->tsc, .cr3 = msg->cr3, .type = type, .pid = msg->pid,
+		.tgid = msg->tgid, .ppid = msg->ppid, .flags = msg->flags,
+		.map = in->m->maps.nr,
+	};
+	struct vmp_msg_map map;
+
+	if (!boot(in))
+		return;
+	/* Kernel threads matter for one thing: on the kernel's own page tables
+	   the idle tasks run. */
+	if (msg->flags & VMPROF_PROC_KTHREAD)
+		ev.comm = str(in, "swapper", 7);
+	else
+		ev.comm = str(in, msg->comm, strnlen(msg->comm, sizeof(msg->comm)));
+	while (vmp_agent_msg_next_map(msg, &map))
+		add_map(in, &map);
+	add_event(in, &ev);
+}
+
+/* Pieces come in order; one that does not fit to what is there is left out. */
+static void on_ksyms(struct in *in, const struct vmp_msg_ksyms *msg)
+{
+	struct vmp_boot *b = boot(in);
+
+	if (!b)
+		return;
+	if (!msg->offset && b->ksyms_got < msg->total) {
+		free(b->ksyms_text);
+		b->ksyms_text = malloc(msg->total ? msg->total : 1);
+		b->ksyms_bytes = msg->total;
+		b->ksyms_got = 0;
+		if (!b->ksyms_text) {
+			in->err = -ENOMEM;
+			return;
+		}
+	}
+	if (!b->ksyms_text || msg->offset != b->ksyms_got ||
+	    msg->text.len > b->ksyms_bytes - b->ksyms_got)
+		return;
+	memcpy(b->ksyms_text + b->ksyms_got, msg->text.p, msg->text.len);
+	b->ksyms_got += msg->text.len;
+}
+
+static void on_message(struct in *in, struct vmp_agent_msg *msg)
+{
+	int i;
+
+	switch (msg->type) {
+	case VMPROF_MSG_HELLO:
+		on_hello(in, &msg->hello);
+		break;
+	case VMPROF_MSG_PROC:
+	case VMPROF_MSG_FORK:
+	case VMPROF_MSG_EXEC:
+	case VMPROF_MSG_COMM:
+	case VMPROF_MSG_EXIT:
+		on_proc(in, msg->type, &msg->proc);
+		break;
+	case VMPROF_MSG_MAP:
+		on_map(in, &msg->map);
+		break;
+	case VMPROF_MSG_FILE:
+		on_file(in, &msg->file);
+		break;
+	case VMPROF_MSG_KSYMS:
+		on_ksyms(in, &msg->ksyms);
+		break;
+	case VMPROF_MSG_LOST:
+		for (i = 0; i < VMPROF_GLOST_NR; i++)
+			if (msg->lost.count[i] > in->m->lost_now[i])
+				in->m->lost_now[i] = msg->lost.count[i];
+		break;
+	default:
+		break;
+	}
+}
+
+int vmp_machine_frames(struct vmp_machine *m, struct vmp_strings *strings,
+		       const void *data, size_t len, uint64_t seen)
+{
+	struct vmp_cursor c = vmp_cursor_init(data, len);
+	struct in in = { .m = m, .strings = strings, .seen = seen };
+
+	while (vmp_cursor_left(&c) && !in.err) {
+		const struct vmprof_frame *frame = vmp_cursor_bytes(&c, sizeof(*frame));
+		struct vmp_agent_msg msg;
+		const void *payload;
+		struct vmprof_frame f;
+
+		if (!frame)
+			break;
+		memcpy(&f, frame, sizeof(f));
+		payload = vmp_cursor_bytes(&c, le32toh(f.len));
+		if (!payload || le32toh(f.magic) != VMPROF_FRAME_MAGIC)
+			break;
+		m->frames++;
+		if (vmp_agent_msg_parse(le16toh(f.type), payload, le32toh(f.len), &msg))
+			m->bad_frames++;
+		else
+			on_message(&in, &msg);
+	}
+	/* what is no frame ends the block: there is no way to find the next one
+	   that is better than the collector's */
+	if (c.failed || vmp_cursor_left(&c))
+		m->bad_frames++;
+	return in.err;
+}

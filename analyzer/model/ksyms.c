@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ksyms.c - kallsyms text to a symbol table.
+ *
+ * kallsyms has no sizes: a symbol reaches to the next one, but not into
+ * another module, and never further than SYMBOL_MAX.
+ */
+#include "model/ksyms.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define SYMBOL_MAX	(1ULL << 20)
+#define PAGE		4096ULL
+
+/* Hex digits at *@s; 0 when there are none or too many */
+static int hex(const char **s, const char *end, uint64_t *value)
+{
+	const char *p = *s;
+
+	for (*value = 0; p < end && isxdigit((unsigned char)*p); p++)
+		*value = *value << 4 | (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
+	if (p == *s || p - *s > 16)
+		return 0;
+	*s = p;
+	return 1;
+}
+
+/* "address type name[\t[module]]"; 1 when @sym was filled */
+static int parse_line(char *line, char *end, struct vmp_symbol *sym,
+		      struct vmp_strings *strings, int *err)
+{
+	const char *p = line;
+	char *name, *module;
+	uint64_t addr;
+	char type;
+
+	if (!hex(&p, end, &addr) || !addr || addr == UINT64_MAX || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return 0;
+	type = p[1];
+	if (!strchr("tTwW", type) || memchr(p, 0, (size_t)(end - p)))
+		return 0;
+	name = line + (p - line) + 3;
+	*end = 0;
+	*sym = (struct vmp_symbol){ .start = addr, .limit = addr + SYMBOL_MAX, .name = name };
+	if (sym->limit < addr)
+		sym->limit = UINT64_MAX;
+	module = strpbrk(name, "\t ");
+	if (module) {
+		*module++ = 0;
+		module += strspn(module, "\t ");
+		if (*module == '[')
+			sym->module = vmp_strings_add(strings, module, strcspn(module, "\t "), err);
+	}
+	sym->rank = type == 'T' ? VMP_SYM_GLOBAL : type == 't' ? VMP_SYM_LOCAL : VMP_SYM_WEAK;
+	return *name != 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct vmp_symbol *p = a, *q = b;
+
+	return p->start < q->start ? -1 : p->start > q->start;
+}
+
+/* The last symbol of a module ends with its page. */
+static void limit_to_modules(struct vmp_symtab *t)
+{
+	struct vmp_symbol *v = t->sym.v;
+	uint64_t limit;
+	uint32_t i;
+
+	qsort(v, t->sym.nr, sizeof(*v), by_start);
+	for (i = 0; i < t->sym.nr; i++) {
+		if (i + 1 < t->sym.nr && v[i].module == v[i + 1].module)
+			continue;
+		limit = (v[i].start | (PAGE - 1)) + 1;
+		if (limit > v[i].start && limit < v[i].limit)
+			v[i].limit = limit;
+	}
+}
+
+int vmp_ksyms_parse(struct vmp_symtab *t, char *text, size_t len, struct vmp_strings *strings)
+{
+	char *p = text, *end = text + len, *nl;
+	struct vmp_symbol sym;
+	int err = 0;
+
+	for (; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			break;	/* a cut line would give a cut name */
+		if (parse_line(p, nl, &sym, strings, &err) && vmp_vec_push(&t->sym, sym))
+			return -ENOMEM;
+		if (err)
+			return err;
+	}
+	if (!t->sym.nr)
+		return 0;
+	limit_to_modules(t);
+	return vmp_symtab_sort(t);
+}

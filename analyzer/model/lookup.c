@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* lookup.c - ask the address-space history: owner of a CR3, mapping of an address. */
+#include "model/space.h"
+
+#define FORKS_MAX	64	/* ancestors whose maps are looked at */
+#define CUTS_MAX	1024	/* maps of an image that are compared with each other */
+
+uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc)
+{
+	uint32_t i = s->epochs.nr;
+
+	if (!i)
+		return VMP_NONE;
+	while (i > 1 && s->epochs.v[i - 1].begin > tsc)
+		i--;
+	return i - 1;
+}
+
+uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc)
+{
+	uint32_t e = vmp_space_epoch_at(s, tsc), lo = 0, hi, mid;
+	const struct vmp_cr3_spans *sp;
+	const uint32_t *i;
+
+	if (e == VMP_NONE)
+		return VMP_NONE;
+	i = vmp_hash_find(&s->by_cr3, cr3 & s->epochs.v[e].cr3_mask);
+	if (!i)
+		return VMP_NONE;
+	sp = &s->spans.v[*i];
+	for (hi = sp->s.nr; lo < hi; ) {	/* first span that begins behind tsc */
+		mid = lo + (hi - lo) / 2;
+		if (sp->s.v[mid].begin <= tsc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* what an earlier boot had there is gone */
+	if (!lo || s->procs.v[s->images.v[sp->s.v[lo - 1].image].proc].epoch != e)
+		return VMP_NONE;
+	return sp->s.v[lo - 1].image;
+}
+
+static int conflict(const struct vmp_map *a, const struct vmp_map *b)
+{
+	return a->start < b->end && b->start < a->end &&
+	       (a->file != b->file || a->flags != b->flags ||
+		a->start - a->pgoff != b->start - b->pgoff);
+}
+
+/*
+ * Cuts are where a map comes to lie over a different one.  The work is
+ * bounded: an image with more maps than CUTS_MAX gets no cuts.
+ */
+static void make_cuts(struct vmp_image *im)
+{
+	uint32_t i, k;
+
+	im->sorted = 1;
+	for (i = 1; i < im->maps.nr; i++) {
+		for (k = 0; k < i && im->maps.nr <= CUTS_MAX; k++)
+			if (conflict(&im->maps.v[k], &im->maps.v[i]))
+				break;
+		/* without memory for a cut, later maps win for the whole time */
+		if (k < i && (!im->cuts.nr || im->cuts.v[im->cuts.nr - 1] != im->maps.v[i].begin) &&
+		    vmp_vec_push(&im->cuts, im->maps.v[i].begin))
+			return;
+	}
+}
+
+uint32_t vmp_space_version(struct vmp_space *s, uint32_t image, uint64_t tsc)
+{
+	struct vmp_image *im = &s->images.v[image];
+	uint32_t lo = 0, hi, mid;
+
+	if (!im->sorted)
+		make_cuts(im);
+	for (hi = im->cuts.nr; lo < hi; ) {
+		mid = lo + (hi - lo) / 2;
+		if (im->cuts.v[mid] <= tsc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The latest map over @addr that began before @until; @later: else the first one after */
+static const struct vmp_map *map_in(const struct vmp_image *im, uint64_t addr, uint64_t until, int later)
+{
+	const struct vmp_map *after = NULL;
+	uint32_t i;
+
+	for (i = im->maps.nr; i--; ) {
+		const struct vmp_map *m = &im->maps.v[i];
+
+		if (addr < m->start || addr >= m->end)
+			continue;
+		if (m->begin < until)
+			return m;
+		after = m;
+	}
+	return later ? after : NULL;
+}
+
+const struct vmp_map *vmp_space_map(struct vmp_space *s, uint32_t image, uint32_t version, uint64_t addr)
+{
+	const struct vmp_image *im = &s->images.v[image];
+	uint64_t until = version < im->cuts.nr ? im->cuts.v[version] : UINT64_MAX;
+	const struct vmp_map *m = map_in(im, addr, until, 1);
+	int n;
+
+	for (n = 0; !m && im->parent != VMP_NONE && n < FORKS_MAX; n++) {
+		until = im->fork_tsc;
+		im = &s->images.v[im->parent];
+		/* a map seen only after the fork (in a snapshot) may be older than it */
+		m = map_in(im, addr, until, 1);
+	}
+	return m;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* machine.c - a VM's life and its files; put on the host's axis of time in vmp_machine_build(). */
+#include "model/machine.h"
+
+#include <string.h>
+
+int vmp_machine_init(struct vmp_machine *m, uint32_t vm)
+{
+	struct vmp_file anon = { 0 };
+
+	memset(m, 0, sizeof(*m));
+	m->vm = vm;
+	m->said_agent = -1;
+	vmp_space_init(&m->space);
+	return vmp_vec_push(&m->files, anon);
+}
+
+void vmp_machine_deinit(struct vmp_machine *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->boots.nr; i++) {
+		vmp_symtab_free(&m->boots.v[i].ksyms);
+		free(m->boots.v[i].ksyms_text);
+	}
+	vmp_vec_free(&m->boots);
+	vmp_vec_free(&m->files);
+	vmp_vec_free(&m->events);
+	vmp_vec_free(&m->maps);
+	vmp_hash_free(&m->by_inode);
+	vmp_space_deinit(&m->space);
+	vmp_clock_free(&m->clock);
+}
+
+uint64_t vmp_machine_lost(const struct vmp_machine *m, unsigned int cause)
+{
+	return cause < VMPROF_GLOST_NR ? m->lost[cause] + m->lost_now[cause] : 0;
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct vmp_guest_event *a = pa, *b = pb;
+
+	if (a->epoch != b->epoch)
+		return a->epoch < b->epoch ? -1 : 1;
+	if (a->tsc != b->tsc)
+		return a->tsc < b->tsc ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* The clock, or where nobody told of one, what arrival times give */
+static int make_clock(struct vmp_machine *m)
+{
+	uint32_t i;
+	int err;
+
+	err = vmp_clock_build(&m->clock);
+	for (i = 0; !err && m->clock.source <= VMP_CLOCK_ARRIVAL && i < m->events.nr; i++)
+		if (m->events.v[i].seen)
+			err = vmp_clock_add_arrival(&m->clock, m->events.v[i].tsc, m->events.v[i].seen);
+	return err;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a && a < b ? a : b;
+}
+
+/*
+ * When the boots said HELLO.  A reset sets the guest's TSC anew, so one value
+ * of it may stand for a moment in each boot; what helps is the order: a boot
+ * speaks before the clock piece of the next one begins.  The first speaks when
+ * the session begins.
+ */
+static void place_hellos(struct vmp_machine *m, uint64_t begin, uint64_t end)
+{
+	uint32_t e;
+
+	for (e = m->boots.nr; e-- > 1; ) {
+		struct vmp_boot *b = &m->boots.v[e];
+
+		b->hello_tsc = vmp_clock_to_host(&m->clock, b->hello_guest_tsc, begin,
+						 earlier(b->hello_seen, end));
+		b->begin = vmp_clock_piece_begin(&m->clock, b->hello_tsc);
+		end = b->begin ? b->begin : b->hello_tsc;
+	}
+	if (m->boots.nr)
+		m->boots.v[0].hello_tsc = begin;
+}
+
+/* Guest TSC to host TSC, in place: an event lies between its boot's HELLO and
+   where the next boot's clock begins. */
+static void set_times(struct vmp_machine *m, uint64_t end)
+{
+	const struct vmp_boot *next;
+	uint32_t i;
+
+	for (i = 0; i < m->events.nr; i++) {
+		struct vmp_guest_event *g = &m->events.v[i];
+		uint64_t until = end;
+
+		next = g->epoch + 1 < m->boots.nr ? &m->boots.v[g->epoch + 1] : NULL;
+		if (next)
+			until = next->begin ? next->begin : next->hello_tsc;
+		g->tsc = vmp_clock_to_host(&m->clock, g->tsc, m->boots.v[g->epoch].hello_tsc,
+					   earlier(g->seen, until));
+	}
+}
+
+/* The first boot holds from the beginning; a later one from where the clock
+   jumped, but not before the last event of the one before. */
+static int begin_boot(struct vmp_machine *m, uint32_t e, uint64_t last_event)
+{
+	const struct vmp_boot *b = &m->boots.v[e];
+	uint64_t at = !e ? 0 : b->begin > last_event ? b->begin : last_event + 1;
+
+	return vmp_space_epoch(&m->space, at, !!(b->flags & VMPROF_HELLO_PTI));
+}
+
+int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
+		      uint64_t begin, uint64_t end)
+{
+	uint64_t last = 0;
+	uint32_t i, e = 0;
+	int err;
+
+	err = make_clock(m);
+	if (err)
+		return err;
+	place_hellos(m, begin, end);
+	set_times(m, end);
+	if (m->events.nr)
+		qsort(m->events.v, m->events.nr, sizeof(*m->events.v), by_time);
+	for (i = 0; e < m->boots.nr; e++) {
+		err = begin_boot(m, e, last);
+		if (err)
+			return err;
+		for (; i < m->events.nr && m->events.v[i].epoch == e; i++) {
+			const struct vmp_guest_event *g = &m->events.v[i];
+			struct vmp_space_event ev = {
+				.tsc = g->tsc, .cr3 = g->cr3, .type = g->type, .pid = g->pid,
+				.tgid = g->tgid, .ppid = g->ppid, .flags = g->flags,
+				.comm = g->comm, .nr_maps = g->nr_maps,
+				.maps = g->nr_maps ? &m->maps.v[g->map] : NULL,
+			};
+
+			err = vmp_space_event(&m->space, &ev);
+			if (err)
+				return err;
+			last = g->tsc > last ? g->tsc : last;
+		}
+	}
+	m->nr_events = m->events.nr;
+	vmp_vec_free(&m->events);
+	vmp_vec_free(&m->maps);
+	for (e = 0; e < m->boots.nr; e++) {
+		struct vmp_boot *b = &m->boots.v[e];
+
+		/* What came is of use even if a piece is missing: lines are whole
+		   up to the first gap. */
+		err = b->ksyms_text ? vmp_ksyms_parse(&b->ksyms, b->ksyms_text, b->ksyms_got, strings) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* model.c - read a capture's blocks into a model; JSON blocks: meta.c. */
+#include "model/model.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "model/hosttext.h"
+#include "model/meta.h"
+
+uint32_t vmp_model_vm(const struct vmp_model *m, uint32_t vm)
+{
+	const uint32_t *i = vmp_hash_find(&m->vm_by_id, vm);
+
+	return i ? *i : VMP_NONE;
+}
+
+int vmp_model_add_vm(struct vmp_model *m, uint32_t vm, uint32_t *index)
+{
+	uint32_t i = vmp_model_vm(m, vm);
+	struct vmp_machine machine;
+
+	if (i == VMP_NONE) {
+		if (vmp_machine_init(&machine, vm))
+			return -ENOMEM;
+		if (vmp_vec_push(&m->vms, machine)) {
+			vmp_machine_deinit(&machine);
+			return -ENOMEM;
+		}
+		i = m->vms.nr - 1;
+		if (vmp_hash_set(&m->vm_by_id, vm, i))
+			return -ENOMEM;
+	}
+	*index = i;
+	return 0;
+}
+
+/* Walk the records of a block; @sample may be NULL, others go to @other. */
+static int walk(const void *data, size_t len,
+		int (*sample)(void *arg, const struct vmprof_sample *s),
+		int (*other)(void *arg, const struct vmprof_record *rec), void *arg)
+{
+	const uint8_t *p = data, *end = p + len;
+	struct vmprof_sample s;
+	int err = 0;
+
+	while (!err && (size_t)(end - p) >= sizeof(struct vmprof_record)) {
+		struct vmprof_record rec;
+
+		memcpy(&rec, p, sizeof(rec));
+		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > end - p)
+			break;
+		if (rec.type == VMPROF_REC_SAMPLE && rec.size >= sizeof(s)) {
+			if (sample) {
+				memcpy(&s, p, sizeof(s));
+				err = sample(arg, &s);
+			}
+		} else if (other && rec.type != VMPROF_REC_PAD) {
+			err = other(arg, (const struct vmprof_record *)p);
+		}
+		p += rec.size;
+	}
+	return err;
+}
+
+static int on_record(void *arg, const struct vmprof_record *rec)
+{
+	struct vmp_model *m = arg;
+	struct vmprof_rec_clock clock;
+	struct vmprof_rec_lost lost;
+	uint32_t vm;
+	int i, err;
+
+	if (rec->type == VMPROF_REC_LOST && rec->size >= sizeof(lost)) {
+		memcpy(&lost, rec, sizeof(lost));
+		for (i = 0; !m->driver.at_stop && i < VMPROF_LOST_NR; i++)
+			m->driver.lost[i] += lost.count[i];
+	}
+	if (rec->type == VMPROF_REC_CLOCK && rec->size >= sizeof(clock)) {
+		memcpy(&clock, rec, sizeof(clock));
+		struct vmp_clock_point p = {
+			.host_tsc = clock.tsc, .offset = (uint64_t)clock.tsc_offset,
+			.ratio = clock.tsc_ratio, .frac_bits = clock.frac_bits,
+			.vcpu = clock.vcpu,
+		};
+
+		err = vmp_model_add_vm(m, clock.vm, &vm);
+		return err ? err : vmp_clock_add(&m->vms.v[vm].clock, 1, &p);
+	}
+	return 0;
+}
+
+static int on_clock(struct vmp_model *m, uint32_t source, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	struct vmprof_cap_clock c;
+	uint32_t vm;
+	int err;
+
+	err = vmp_model_add_vm(m, source, &vm);
+	for (; !err && len >= sizeof(c); len -= sizeof(c), p += sizeof(c)) {
+		memcpy(&c, p, sizeof(c));
+		struct vmp_clock_point point = {
+			.host_tsc = le64toh(c.host_tsc), .offset = le64toh(c.offset),
+			.ratio = le64toh(c.ratio), .error_tsc = le64toh(c.error_tsc),
+			.vcpu = le32toh(c.vcpu), .frac_bits = le32toh(c.frac_bits),
+		};
+
+		err = vmp_clock_add(&m->vms.v[vm].clock, 0, &point);
+	}
+	return err;
+}
+
+static void on_totals(struct vmp_model *m, const void *data, size_t len)
+{
+	struct vmprof_cap_totals t;
+	int i;
+
+	if (len < sizeof(t))
+		return;
+	memcpy(&t, data, sizeof(t));
+	if (!m->driver.at_stop) {
+		memset(&m->driver, 0, sizeof(m->driver));
+		m->driver.at_stop = 1;
+	}
+	m->driver.interrupts += le64toh(t.interrupts);
+	m->driver.filtered += le64toh(t.filtered);
+	m->driver.records += le64toh(t.records);
+	for (i = 0; i < VMPROF_LOST_NR; i++)
+		m->driver.lost[i] += le64toh(t.lost[i]);
+}
+
+static int on_agent(struct vmp_model *m, const struct vmp_block *b, const void *data, size_t len)
+{
+	uint32_t vm;
+	int err = vmp_model_add_vm(m, b->source, &vm);
+
+	return err ? err : vmp_machine_frames(&m->vms.v[vm], &m->strings, data, len, b->tsc_last);
+}
+
+static int on_host_ksyms(struct vmp_model *m, const void *data, size_t len)
+{
+	if (m->host_ksyms_text)
+		return 0;
+	m->host_ksyms_text = malloc(len ? len : 1);
+	if (!m->host_ksyms_text)
+		return -ENOMEM;
+	memcpy(m->host_ksyms_text, data, len);
+	return vmp_ksyms_parse(&m->host_ksyms, m->host_ksyms_text, len, &m->strings);
+}
+
+static void note_time(struct vmp_model *m, const struct vmp_block *b)
+{
+	if (b->tsc_first && (!m->first_tsc || b->tsc_first < m->first_tsc))
+		m->first_tsc = b->tsc_first;
+	if (b->tsc_last > m->last_tsc)
+		m->last_tsc = b->tsc_last;
+}
+
+static int on_block(struct vmp_model *m, const struct vmp_block *b)
+{
+	const void *data;
+	size_t len;
+	int err;
+
+	if (b->type == VMPROF_CAP_RECORDS)
+		note_time(m, b);
+	if (b->type == VMPROF_CAP_INDEX ||
+	    (b->type == VMPROF_CAP_RECORDS && b->flags & VMPROF_CAP_SAMPLES))
+		return 0;
+	err = vmp_reader_data(m->reader, &data, &len);
+	if (err)
+		return err == -EBADMSG ? 0 : err;	/* the reader stops there */
+	switch (b->type) {
+	case VMPROF_CAP_META:
+		return vmp_meta_session(m, data, len);
+	case VMPROF_CAP_VM:
+		return vmp_meta_vm(m, b->source, data, len);
+	case VMPROF_CAP_SUMMARY:
+		return vmp_meta_summary(m, data, len);
+	case VMPROF_CAP_RECORDS:
+		return walk(data, len, NULL, on_record, m);
+	case VMPROF_CAP_AGENT:
+		return on_agent(m, b, data, len);
+	case VMPROF_CAP_CLOCK:
+		return on_clock(m, b->source, data, len);
+	case VMPROF_CAP_HOST_MAPS:
+		return vmp_host_maps(m, b->source, data, len);
+	case VMPROF_CAP_HOST_COMMS:
+		return vmp_host_comms(m, data, len);
+	case VMPROF_CAP_HOST_KSYMS:
+		return on_host_ksyms(m, data, len);
+	case VMPROF_CAP_TOTALS:
+		on_totals(m, data, len);
+		return 0;
+	}
+	return 0;
+}
+
+int vmp_model_open(struct vmp_model **out, const char *path)
+{
+	struct vmp_model *m = calloc(1, sizeof(*m));
+	struct vmp_block b;
+	uint32_t i;
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = vmp_strings_init(&m->strings);
+	if (!err)
+		err = vmp_reader_open(&m->reader, path);
+	if (err)
+		goto close;
+	m->header = *vmp_reader_header(m->reader);
+	while ((err = vmp_reader_next(m->reader, &b)) > 0) {
+		err = on_block(m, &b);
+		if (err)
+			goto close;
+	}
+	for (i = 0; !err && i < m->vms.nr; i++)
+		err = vmp_machine_build(&m->vms.v[i], &m->strings, m->header.tsc,
+					m->last_tsc ? m->last_tsc : UINT64_MAX);
+	if (err)
+		goto close;
+	*out = m;
+	return 0;
+
+close:
+	vmp_model_close(m);
+	return err;
+}
+
+void vmp_model_close(struct vmp_model *m)
+{
+	uint32_t i;
+
+	if (!m)
+		return;
+	for (i = 0; i < m->vms.nr; i++)
+		vmp_machine_deinit(&m->vms.v[i]);
+	for (i = 0; i < m->procs.nr; i++)
+		vmp_vec_free(&m->procs.v[i].maps);
+	for (i = 0; i < m->elfs.nr; i++)
+		vmp_elf_close(m->elfs.v[i]);
+	vmp_vec_free(&m->vms);
+	vmp_vec_free(&m->procs);
+	vmp_vec_free(&m->elfs);
+	vmp_vec_free(&m->losses);
+	vmp_hash_free(&m->vm_by_id);
+	vmp_hash_free(&m->vcpu_by_tid);
+	vmp_hash_free(&m->proc_by_tgid);
+	vmp_hash_free(&m->elf_by_path);
+	vmp_symtab_free(&m->host_ksyms);
+	free(m->host_ksyms_text);
+	vmp_reader_close(m->reader);
+	vmp_strings_deinit(&m->strings);
+	free(m);
+}
+
+int vmp_model_samples(struct vmp_model *m,
+		      int (*fn)(void *arg, const struct vmprof_sample *s), void *arg)
+{
+	struct vmp_block b;
+	const void *data;
+	size_t len;
+	int err;
+
+	vmp_reader_rewind(m->reader);
+	while ((err = vmp_reader_next(m->reader, &b)) > 0) {
+		if (b.type != VMPROF_CAP_RECORDS)
+			continue;
+		err = vmp_reader_data(m->reader, &data, &len);
+		if (err == -EBADMSG)
+			continue;	/* the reader stops there */
+		if (!err)
+			err = walk(data, len, fn, NULL, arg);
+		if (err)
+			return err;
+	}
+	return err;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * model.h - a capture as a host and its VMs, ready to be asked.
+ *
+ * vmp_model_open() reads everything but the samples; vmp_model_samples()
+ * then runs over those in order of the file; vmp_resolve_*() give names to
+ * addresses.  Memory does not grow with the number of samples.
+ */
+#ifndef VMP_MODEL_H
+#define VMP_MODEL_H
+
+#include <stdint.h>
+#include <vmprof/capture.h>
+#include <vmprof/uapi.h>
+
+#include "capture/reader.h"
+#include "model/elfsyms.h"
+#include "model/machine.h"
+
+struct vmp_host_map {
+	uint64_t start, end, pgoff;
+	uint32_t path;		/* string number */
+};
+
+/* A process of the host; its maps were taken for QEMUs only */
+struct vmp_host_proc {
+	uint32_t tgid;
+	uint32_t comm;
+	VMP_VEC(struct vmp_host_map) maps;
+};
+
+/* What the collector wrote about the session; string numbers, 0 not told */
+struct vmp_meta {
+	uint32_t host, release, vendor, event, trigger, command, version;
+	uint32_t error;		/* what ended the session, if not the user */
+	uint64_t period;
+	uint32_t cpus;
+};
+
+struct vmp_driver_losses {
+	uint64_t interrupts, filtered, records;
+	uint64_t lost[VMPROF_LOST_NR];
+	int at_stop;		/* totals of the whole session; else what the records told */
+};
+
+/* What the collector lost, by its own names */
+struct vmp_loss {
+	uint32_t vm;		/* 0: not of one VM */
+	uint32_t name;		/* string number */
+	uint64_t count;
+};
+
+struct vmp_model {
+	struct vmp_strings strings;
+	struct vmp_reader *reader;
+	struct vmprof_cap_header header;
+	struct vmp_meta meta;
+	struct vmp_driver_losses driver;
+	VMP_VEC(struct vmp_loss) losses;
+	VMP_VEC(struct vmp_machine) vms;
+	struct vmp_hash vm_by_id;
+	struct vmp_hash vcpu_by_tid;		/* host thread -> vCPU id */
+	VMP_VEC(struct vmp_host_proc) procs;
+	struct vmp_hash proc_by_tgid;
+	char *host_ksyms_text;
+	struct vmp_symtab host_ksyms;
+	VMP_VEC(struct vmp_elf *) elfs;		/* opened objects, guests' and the host's */
+	struct vmp_hash elf_by_path;		/* host files: string number -> index + 1 */
+	uint64_t first_tsc, last_tsc;		/* of the records, 0 unknown */
+};
+
+/**
+ * vmp_model_open() - Read a capture.
+ * Return: 0, or -errno as vmp_reader_open().
+ */
+int vmp_model_open(struct vmp_model **m, const char *path);
+void vmp_model_close(struct vmp_model *m);
+
+/**
+ * vmp_model_samples() - All samples, in order of the file.
+ * @fn: Its non-zero result ends the run.
+ *
+ * Return: 0, the result of @fn, or -errno of reading.
+ */
+int vmp_model_samples(struct vmp_model *m,
+		      int (*fn)(void *arg, const struct vmprof_sample *s), void *arg);
+
+/** vmp_model_vm() - Number of a VM by its id, VMP_NONE. */
+uint32_t vmp_model_vm(const struct vmp_model *m, uint32_t vm);
+
+/** vmp_model_add_vm() - The same; makes one that no block told of.  Return: 0 or -ENOMEM. */
+int vmp_model_add_vm(struct vmp_model *m, uint32_t vm, uint32_t *index);
+
+/** vmp_model_name() - A string by its number. */
+static inline const char *vmp_model_name(const struct vmp_model *m, uint32_t str)
+{
+	return vmp_strings_get(&m->strings, str);
+}
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* objcache.c - names of guest binaries in the host's cache; nothing is written here. */
+#include "model/objcache.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* 128-bit FNV-1a: names files, does not protect them */
+static void fnv128(unsigned __int128 *h, const void *data, size_t len)
+{
+	const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
+	const uint8_t *p = data;
+
+	for (; len; len--)
+		*h = (*h ^ *p++) * prime;
+}
+
+static void fnv128_u64(unsigned __int128 *h, uint64_t v)
+{
+	v = htole64(v);
+	fnv128(h, &v, sizeof(v));
+}
+
+void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg_file *file)
+{
+	unsigned __int128 h = ((unsigned __int128)0x6c62272e07bb0142ULL << 64) | 0x62b821756295c58dULL;
+	uint32_t i;
+
+	if (file->build_id_len) {
+		for (i = 0; i < file->build_id_len && i < VMPROF_BUILD_ID_MAX; i++)
+			sprintf(key + 2 * i, "%02x", file->build_id[i]);
+		return;
+	}
+	fnv128(&h, boot_id, 16);
+	fnv128_u64(&h, (uint64_t)file->dev_major << 32 | file->dev_minor);
+	fnv128_u64(&h, file->ino);
+	fnv128_u64(&h, file->ino_generation);
+	fnv128_u64(&h, file->bytes);
+	fnv128_u64(&h, file->mtime_ns);
+	fnv128(&h, file->path.p, file->path.len);	/* the vdso has no inode */
+	snprintf(key, VMP_OBJKEY_MAX, "x%016llx%016llx",
+		 (unsigned long long)(h >> 64), (unsigned long long)h);
+}
+
+int vmp_objcache_path(char *buf, size_t size, const char *key)
+{
+	const char *root = getenv("VMPROF_OBJCACHE");
+	size_t n = strlen(key);
+	int len;
+
+	if (n < 3 || n >= VMP_OBJKEY_MAX || strspn(key, "x0123456789abcdef") != n)
+		return -EINVAL;
+	len = snprintf(buf, size, "%s/%.2s/%s", root && *root ? root : VMP_OBJCACHE_DIR,
+		       key, key + 2);
+	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+int vmp_objcache_has(const char *key)
+{
+	char path[4096];
+	struct stat st;
+
+	return !vmp_objcache_path(path, sizeof(path), key) && !stat(path, &st) &&
+	       S_ISREG(st.st_mode);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* space.c - build the address-space history of a VM out of its agent's events; lookups: lookup.c. */
+#include "model/space.h"
+
+#include <string.h>
+#include <vmprof/agent_proto.h>
+
+#define CR3_ADDR	0x000ffffffffff000ULL
+#define CR3_PTI		0x1000ULL
+
+void vmp_space_init(struct vmp_space *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->swapper = VMP_NONE;
+}
+
+void vmp_space_deinit(struct vmp_space *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->images.nr; i++) {
+		vmp_vec_free(&s->images.v[i].maps);
+		vmp_vec_free(&s->images.v[i].cuts);
+	}
+	for (i = 0; i < s->spans.nr; i++)
+		vmp_vec_free(&s->spans.v[i].s);
+	vmp_vec_free(&s->epochs);
+	vmp_vec_free(&s->procs);
+	vmp_vec_free(&s->images);
+	vmp_vec_free(&s->spans);
+	vmp_hash_free(&s->by_cr3);
+	vmp_hash_free(&s->live);
+}
+
+int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
+{
+	struct vmp_epoch_span e = { begin_tsc, CR3_ADDR & ~(pti ? CR3_PTI : 0) };
+
+	if (s->epochs.nr && s->epochs.v[s->epochs.nr - 1].begin > begin_tsc)
+		e.begin = s->epochs.v[s->epochs.nr - 1].begin;
+	vmp_hash_free(&s->live);
+	s->swapper = VMP_NONE;
+	return vmp_vec_push(&s->epochs, e);
+}
+
+static const struct vmp_epoch_span *epoch(const struct vmp_space *s)
+{
+	return &s->epochs.v[s->epochs.nr - 1];
+}
+
+static struct vmp_cr3_spans *spans_of(struct vmp_space *s, uint64_t cr3)
+{
+	uint32_t *i = vmp_hash_find(&s->by_cr3, cr3);
+	struct vmp_cr3_spans empty = { 0 };
+
+	if (i)
+		return &s->spans.v[*i];
+	if (vmp_vec_push(&s->spans, empty) ||
+	    vmp_hash_set(&s->by_cr3, cr3, s->spans.nr - 1))
+		return NULL;
+	return &s->spans.v[s->spans.nr - 1];
+}
+
+/* The latest owner of a CR3 in this epoch, or VMP_NONE */
+static uint32_t latest_owner(struct vmp_space *s, uint64_t cr3)
+{
+	uint32_t *i = vmp_hash_find(&s->by_cr3, cr3);
+	struct vmp_cr3_spans *sp = i ? &s->spans.v[*i] : NULL;
+
+	if (!sp || !sp->s.nr)
+		return VMP_NONE;
+	i = &sp->s.v[sp->s.nr - 1].image;
+	return s->procs.v[s->images.v[*i].proc].epoch == s->epochs.nr - 1 ? *i : VMP_NONE;
+}
+
+/* From @begin on, @image runs on @cr3. */
+static int begin_span(struct vmp_space *s, uint64_t cr3, uint64_t begin, uint32_t image)
+{
+	struct vmp_cr3_spans *sp = spans_of(s, cr3);
+	struct vmp_cr3_span span = { begin, image };
+
+	if (!sp)
+		return -ENOMEM;
+	if (sp->s.nr && sp->s.v[sp->s.nr - 1].begin > begin)
+		span.begin = sp->s.v[sp->s.nr - 1].begin;
+	return vmp_vec_push(&sp->s, span);
+}
+
+static uint32_t live_proc(struct vmp_space *s, uint32_t tgid)
+{
+	uint32_t *i = vmp_hash_find(&s->live, tgid);
+
+	return i && s->procs.v[*i].end == UINT64_MAX ? *i : VMP_NONE;
+}
+
+static int new_proc(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t begin, uint32_t *out)
+{
+	struct vmp_proc p = {
+		.epoch = s->epochs.nr - 1, .tgid = ev->tgid, .ppid = ev->ppid,
+		.image = VMP_NONE, .lender = VMP_NONE, .threads = 1,
+		.begin = begin, .end = UINT64_MAX,
+	};
+	uint32_t old = live_proc(s, ev->tgid);
+
+	/* Its exit was lost: two processes never share a number. */
+	if (old != VMP_NONE) {
+		s->procs.v[old].end = ev->tsc;
+		if (s->procs.v[old].image != VMP_NONE &&
+		    s->images.v[s->procs.v[old].image].end == UINT64_MAX)
+			s->images.v[s->procs.v[old].image].end = ev->tsc;
+	}
+	if (vmp_vec_push(&s->procs, p) || vmp_hash_set(&s->live, ev->tgid, s->procs.nr - 1))
+		return -ENOMEM;
+	*out = s->procs.nr - 1;
+	return 0;
+}
+
+/* A new image of @proc; the one before ends at @begin. */
+static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t begin,
+		     uint32_t comm, uint32_t *out)
+{
+	struct vmp_image im = {
+		.proc = proc, .parent = VMP_NONE, .cr3 = cr3, .begin = begin,
+		.end = UINT64_MAX, .comm = comm,
+	};
+	uint32_t old = s->procs.v[proc].image;
+
+	if (vmp_vec_push(&s->images, im))
+		return -ENOMEM;
+	if (old != VMP_NONE && s->images.v[old].end > begin)
+		s->images.v[old].end = begin;
+	*out = s->images.nr - 1;
+	s->procs.v[proc].image = *out;
+	return 0;
+}
+
+/*
+ * A process was seen on a CR3 at ev->tsc.  Known: confirmed.  New: its begin
+ * was lost; it may have run there since the owner before was gone, or where
+ * there is none since the guest's boot.
+ */
+static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3, uint32_t *image)
+{
+	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3);
+	uint64_t begin = epoch(s)->begin;
+	int err;
+
+	if (owner != VMP_NONE && proc != VMP_NONE && s->images.v[owner].proc == proc) {
+		*image = owner;
+		return 0;
+	}
+	if (proc != VMP_NONE && s->procs.v[proc].lender != VMP_NONE &&
+	    s->images.v[s->procs.v[proc].lender].cr3 == cr3) {
+		*image = s->procs.v[proc].image;
+		return 0;
+	}
+	if (owner != VMP_NONE) {
+		begin = s->images.v[owner].end;
+		if (begin > ev->tsc)
+			begin = ev->tsc;
+		s->repaired++;
+	} else if (ev->type != VMPROF_MSG_PROC) {
+		s->repaired++;
+	}
+	if (proc == VMP_NONE) {
+		err = new_proc(s, ev, begin, &proc);
+		if (err)
+			return err;
+	}
+	err = new_image(s, proc, cr3, begin, ev->comm, image);
+	return err ? err : begin_span(s, cr3, begin, *image);
+}
+
+/* A vfork child leaves the address space that it was lent. */
+static int give_back(struct vmp_space *s, uint32_t proc, uint64_t tsc)
+{
+	uint32_t lender = s->procs.v[proc].lender;
+	uint64_t cr3;
+
+	if (lender == VMP_NONE)
+		return 0;
+	s->procs.v[proc].lender = VMP_NONE;
+	cr3 = s->images.v[lender].cr3;
+	/* only if the child is what the history has there now */
+	if (latest_owner(s, cr3) != s->procs.v[proc].image)
+		return 0;
+	return begin_span(s, cr3, tsc, lender);
+}
+
+static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
+{
+	uint32_t parent = live_proc(s, ev->ppid), from = VMP_NONE, proc, image;
+	int err, shared;
+
+	if (ev->pid != ev->tgid) {
+		proc = live_proc(s, ev->tgid);
+		if (proc != VMP_NONE)
+			s->procs.v[proc].threads++;
+		return 0;
+	}
+	if (parent != VMP_NONE)
+		from = s->procs.v[parent].image;
+	err = new_proc(s, ev, ev->tsc, &proc);
+	if (!err)
+		err = new_image(s, proc, cr3, ev->tsc, ev->comm, &image);
+	if (err)
+		return err;
+	shared = from != VMP_NONE && s->images.v[from].cr3 == cr3;
+	s->images.v[image].parent = from;
+	s->images.v[image].fork_tsc = shared ? UINT64_MAX : ev->tsc;
+	if (shared) {
+		s->procs.v[proc].lender = from;
+		/* The parent's other threads run on: nobody can tell them from
+		   the child by CR3, and they are more. */
+		if (s->procs.v[parent].threads > 1)
+			return 0;
+	}
+	return begin_span(s, cr3, ev->tsc, image);
+}
+
+static int on_exec(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
+{
+	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3), image;
+	int err;
+
+	if (ev->flags & VMPROF_PROC_EXEC_DONE) {
+		if (proc != VMP_NONE && owner != VMP_NONE && s->images.v[owner].proc == proc) {
+			s->images.v[owner].comm = ev->comm;
+			return 0;
+		}
+		s->repaired++;	/* its first half was lost */
+	}
+	if (proc == VMP_NONE) {
+		err = new_proc(s, ev, ev->tsc, &proc);
+		if (err)
+			return err;
+	}
+	err = give_back(s, proc, ev->tsc);
+	if (!err)
+		err = new_image(s, proc, cr3, ev->tsc, ev->comm, &image);
+	if (err)
+		return err;
+	s->procs.v[proc].threads = 1;
+	return begin_span(s, cr3, ev->tsc, image);
+}
+
+static int same_mapping(const struct vmp_map *a, const struct vmp_map *b)
+{
+	return a->file == b->file && a->flags == b->flags &&
+	       a->start - a->pgoff == b->start - b->pgoff;
+}
+
+static int add_map(struct vmp_space *s, uint32_t image, const struct vmp_map *map, uint64_t tsc)
+{
+	struct vmp_image *im = &s->images.v[image];
+	struct vmp_map m = *map;
+	uint32_t i;
+
+	/* Told again, and nothing else lay there in between? */
+	for (i = im->maps.nr; i--; ) {
+		const struct vmp_map *k = &im->maps.v[i];
+
+		if (k->start >= m.end || k->end <= m.start)
+			continue;
+		if (!same_mapping(k, &m))
+			break;
+		if (k->start <= m.start && k->end >= m.end)
+			return 0;
+	}
+	m.begin = tsc;
+	return vmp_vec_push(&im->maps, m);
+}
+
+static int on_map(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
+{
+	uint32_t proc = live_proc(s, ev->tgid), image, i;
+	int err;
+
+	if (cr3) {
+		err = seen(s, ev, cr3, &image);
+		if (err)
+			return err;
+	} else if (proc != VMP_NONE && s->procs.v[proc].image != VMP_NONE) {
+		image = s->procs.v[proc].image;
+	} else {
+		return 0;
+	}
+	for (i = 0; i < ev->nr_maps; i++) {
+		err = add_map(s, image, &ev->maps[i], ev->tsc);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int on_task_exit(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
+{
+	uint32_t proc;
+	int err = 0;
+
+	if (!(ev->flags & VMPROF_PROC_LAST)) {
+		proc = live_proc(s, ev->tgid);
+		if (proc != VMP_NONE && s->procs.v[proc].threads > 1)
+			s->procs.v[proc].threads--;
+		return 0;
+	}
+	if (cr3 || ev->nr_maps)
+		err = on_map(s, ev, cr3);
+	proc = live_proc(s, ev->tgid);
+	if (err || proc == VMP_NONE)
+		return err;
+	err = give_back(s, proc, ev->tsc);
+	s->procs.v[proc].end = ev->tsc;
+	if (s->procs.v[proc].image != VMP_NONE &&
+	    s->images.v[s->procs.v[proc].image].end > ev->tsc)
+		s->images.v[s->procs.v[proc].image].end = ev->tsc;
+	return err;
+}
+
+/* The kernel's own page tables: idle tasks, and kernel threads that do not
+   borrow another's. */
+static int on_kernel_task(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
+{
+	struct vmp_space_event idle = *ev;
+	int err;
+
+	if (!cr3 || s->swapper != VMP_NONE)
+		return 0;
+	idle.tgid = 0;
+	err = seen(s, &idle, cr3, &s->swapper);
+	return err;
+}
+
+int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
+{
+	uint64_t cr3;
+	uint32_t image, proc;
+	int err;
+
+	if (!s->epochs.nr)
+		return -EINVAL;
+	cr3 = ev->cr3 & epoch(s)->cr3_mask;
+	if (ev->type != VMPROF_MSG_MAP && ev->flags & VMPROF_PROC_KTHREAD)
+		return on_kernel_task(s, ev, cr3);
+	switch (ev->type) {
+	case VMPROF_MSG_FORK:
+		return on_fork(s, ev, cr3);
+	case VMPROF_MSG_EXEC:
+		return on_exec(s, ev, cr3);
+	case VMPROF_MSG_MAP:
+		return on_map(s, ev, cr3);
+	case VMPROF_MSG_EXIT:
+		return on_task_exit(s, ev, cr3);
+	case VMPROF_MSG_PROC:
+		if (!cr3)
+			return 0;
+		err = seen(s, ev, cr3, &image);
+		/* a snapshot may be a little behind an exec */
+		if (!err && s->images.v[image].end == UINT64_MAX)
+			s->images.v[image].comm = ev->comm;
+		return err;
+	case VMPROF_MSG_COMM:
+		proc = live_proc(s, ev->tgid);
+		if (ev->pid == ev->tgid && proc != VMP_NONE && s->procs.v[proc].image != VMP_NONE)
+			s->images.v[s->procs.v[proc].image].comm = ev->comm;
+		return 0;
+	}
+	return 0;
+}

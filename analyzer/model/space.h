@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * space.h - address-space history of one VM: who owned a CR3 when, and what
+ * was mapped where.
+ *
+ * A CR3 is a recycled number: it means something only together with a moment.
+ * For each CR3 there is a list of spans, each beginning at a host TSC and
+ * lasting to the next; a span names an image.  An image is one program in one
+ * process: it begins at fork or exec, has a name and mappings, and a forked
+ * one goes on with its parent's mappings as they were at the fork.
+ *
+ * Events must be given in order of time within an epoch (one boot of the
+ * guest).  Begin events are exact; the others (a snapshot, an exit) confirm
+ * what is known, or where events were lost are used backwards as far as
+ * nothing speaks against it.
+ */
+#ifndef VMP_SPACE_H
+#define VMP_SPACE_H
+
+#include "model/hash.h"
+#include "model/vec.h"
+
+#define VMP_NONE	UINT32_MAX
+
+struct vmp_map {
+	uint64_t start, end, pgoff;	/* gva, gva, bytes */
+	uint64_t begin;			/* host TSC from which on it is known */
+	uint32_t file;			/* number given by the caller: same file, same number */
+	uint16_t flags;			/* VMPROF_MAP_* */
+};
+
+struct vmp_image {
+	uint32_t proc;
+	uint32_t parent;	/* image that it was forked from, or VMP_NONE */
+	uint64_t fork_tsc;	/* its maps up to here are ours too */
+	uint64_t cr3;
+	uint64_t begin;
+	uint64_t end;		/* exec or exit; UINT64_MAX while it runs */
+	uint32_t comm;		/* string number */
+	uint32_t sorted;	/* cuts are made */
+	VMP_VEC(struct vmp_map) maps;
+	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
+};
+
+struct vmp_proc {
+	uint32_t epoch;
+	uint32_t tgid, ppid;
+	uint32_t image;		/* the latest */
+	uint32_t lender;	/* vfork: image whose CR3 it runs on, or VMP_NONE */
+	uint32_t threads;	/* as far as seen; 1 for the first */
+	uint64_t begin;
+	uint64_t end;		/* UINT64_MAX while it lives */
+};
+
+struct vmp_cr3_span {
+	uint64_t begin;
+	uint32_t image;
+};
+
+struct vmp_cr3_spans {
+	VMP_VEC(struct vmp_cr3_span) s;
+};
+
+struct vmp_epoch_span {
+	uint64_t begin;		/* host TSC */
+	uint64_t cr3_mask;
+};
+
+struct vmp_space {
+	VMP_VEC(struct vmp_epoch_span) epochs;
+	VMP_VEC(struct vmp_proc) procs;
+	VMP_VEC(struct vmp_image) images;
+	VMP_VEC(struct vmp_cr3_spans) spans;
+	struct vmp_hash by_cr3;		/* CR3 -> spans */
+	struct vmp_hash live;		/* tgid -> proc, of the current epoch */
+	uint32_t swapper;		/* image of the kernel's own CR3, or VMP_NONE */
+	uint64_t repaired;		/* spans found backwards: events had been lost */
+};
+
+struct vmp_space_event {
+	uint64_t tsc;		/* host */
+	uint64_t cr3;
+	uint32_t type;		/* VMPROF_MSG_PROC, FORK, EXEC, COMM, EXIT, MAP */
+	uint32_t pid, tgid, ppid;
+	uint32_t flags;		/* VMPROF_PROC_* */
+	uint32_t comm;		/* string number */
+	const struct vmp_map *maps;	/* MAP: one; EXIT: nr_maps; begin is ignored */
+	uint32_t nr_maps;
+};
+
+/** vmp_space_epoch() - The guest booted; @pti as HELLO said.  Return: 0 or -ENOMEM. */
+int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti);
+
+/** vmp_space_event() - Next event of the current epoch.  Return: 0, -ENOMEM, -EINVAL (no epoch). */
+int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev);
+
+/** vmp_space_epoch_at() - Number of the epoch at a moment, VMP_NONE when there is none at all. */
+uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc);
+
+/**
+ * vmp_space_owner() - Image that ran on a CR3 at a moment.
+ * @cr3: As the CPU had it: PCID and PTI bits are taken off here.
+ * @tsc: Host TSC.
+ *
+ * Return: image number, or VMP_NONE.
+ */
+uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc);
+
+/**
+ * vmp_space_version() - Which state of an image's mappings holds at a moment.
+ * Nearly always 0; it differs only if an address came to mean something else.
+ * Return: version, for vmp_space_map().
+ */
+uint32_t vmp_space_version(struct vmp_space *s, uint32_t image, uint64_t tsc);
+
+/** vmp_space_map() - Mapping that holds a gva in a version of an image, or NULL. */
+const struct vmp_map *vmp_space_map(struct vmp_space *s, uint32_t image, uint32_t version,
+				    uint64_t addr);
+
+void vmp_space_init(struct vmp_space *s);
+void vmp_space_deinit(struct vmp_space *s);
+
+#endif

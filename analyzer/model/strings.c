@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* strings.c - string pool: a hash of hashes, collisions go to the next key. */
+#include "model/strings.h"
+
+#include <string.h>
+
+#define CHUNK_BYTES	65536
+
+int vmp_strings_init(struct vmp_strings *s)
+{
+	memset(s, 0, sizeof(*s));
+	return vmp_vec_push(&s->str, "");
+}
+
+void vmp_strings_deinit(struct vmp_strings *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->chunks.nr; i++)
+		free(s->chunks.v[i]);
+	vmp_vec_free(&s->chunks);
+	vmp_vec_free(&s->str);
+	vmp_hash_free(&s->by_sum);
+}
+
+static char *place(struct vmp_strings *s, size_t bytes)
+{
+	size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+	char *p;
+
+	if (bytes > s->chunk_left) {
+		p = malloc(size);
+		if (!p)
+			return NULL;
+		if (vmp_vec_push(&s->chunks, p)) {
+			free(p);
+			return NULL;
+		}
+		s->chunk = p;
+		s->chunk_left = size;
+	}
+	p = s->chunk;
+	s->chunk += bytes;
+	s->chunk_left -= bytes;
+	return p;
+}
+
+uint32_t vmp_strings_add(struct vmp_strings *s, const char *p, size_t len, int *err)
+{
+	const char *nul = len ? memchr(p, 0, len) : NULL;
+	uint64_t sum;
+	uint32_t *id;
+	char *copy;
+
+	if (nul)
+		len = (size_t)(nul - p);
+	if (!len)
+		return 0;
+	for (sum = vmp_hash_bytes(p, len); (id = vmp_hash_find(&s->by_sum, sum)); sum++)
+		if (!strncmp(s->str.v[*id], p, len) && !s->str.v[*id][len])
+			return *id;
+	copy = place(s, len + 1);
+	if (!copy || vmp_vec_reserve(&s->str, 1) || vmp_hash_set(&s->by_sum, sum, s->str.nr)) {
+		*err = -ENOMEM;
+		return 0;
+	}
+	memcpy(copy, p, len);
+	copy[len] = 0;
+	s->str.v[s->str.nr] = copy;
+	return s->str.nr++;
+}

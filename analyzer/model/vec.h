@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vec.h - growing arrays: VMP_VEC(type) name; then name.v[0 .. name.nr).
+ *
+ * Zeroed memory is an empty array.  Pointers into v are good until the next push.
+ */
+#ifndef VMP_VEC_H
+#define VMP_VEC_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define VMP_VEC(type) struct { type *v; uint32_t nr, room; }
+
+static inline int vmp_vec_grow(void **v, uint32_t *room, uint32_t need, size_t size)
+{
+	uint32_t n = *room ? *room : 4;
+	void *p;
+
+	while (n < need) {
+		if (n > UINT32_MAX / 2)
+			return -ENOMEM;
+		n *= 2;
+	}
+	p = realloc(*v, n * size);
+	if (!p)
+		return -ENOMEM;
+	*v = p;
+	*room = n;
+	return 0;
+}
+
+/* 0 or -ENOMEM: room for @n more elements */
+#define vmp_vec_reserve(vec, n) \
+	((vec)->room - (vec)->nr >= (n) ? 0 : \
+	 (n) > UINT32_MAX - (vec)->nr ? -ENOMEM : \
+	 vmp_vec_grow((void **)&(vec)->v, &(vec)->room, (vec)->nr + (n), sizeof(*(vec)->v)))
+
+/* 0 or -ENOMEM: append a copy of @elem */
+#define vmp_vec_push(vec, elem) \
+	(vmp_vec_reserve(vec, 1) ? -ENOMEM : ((vec)->v[(vec)->nr++] = (elem), 0))
+
+#define vmp_vec_free(vec) \
+	do { free((vec)->v); (vec)->v = NULL; (vec)->nr = (vec)->room = 0; } while (0)
+
+#endif

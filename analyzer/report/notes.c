@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* notes.c - under the tables: what is missing, why, and what to do about it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/render.h"
+#include "util/text.h"
+
+/* The heading comes with the first note. */
+struct notes {
+	FILE *out;
+	int begun;
+	char prefix[300];
+};
+
+static void begin(struct notes *n)
+{
+	if (!n->begun)
+		fputs("\nNotes\n", n->out);
+	n->begun = 1;
+	fprintf(n->out, "  %s", n->prefix);
+}
+
+#define note(n, ...) \
+	do { begin(n); fprintf((n)->out, __VA_ARGS__); fputc('\n', (n)->out); } while (0)
+
+static const char *noun(uint64_t n)
+{
+	return n == 1 ? "sample" : "samples";
+}
+
+static void agent(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d,
+		  const char *name)
+{
+	char safe[256];
+	unsigned int i;
+
+	if (!vm->hellos && vmp_guest_samples(d)) {
+		note(n, "no agent spoke from the guest: processes and functions are unknown.");
+		note(n, "  In the guest, install it: rpm -i vmprof-guest-agent-*.rpm; on the host: vmprof attach %s",
+		     vmp_text(safe, sizeof(safe), name, strlen(name)));
+	}
+	if (vm->boots.nr > 1)
+		note(n, "the guest booted %" PRIu32 " times during the session", vm->boots.nr);
+	if (vm->hellos > vm->boots.nr && vm->boots.nr)
+		note(n, "the agent began anew %" PRIu32 " times: processes between may lack names",
+		     vm->hellos - vm->boots.nr);
+	for (i = 0; i < VMPROF_GLOST_NR; i++)
+		if (vmp_machine_lost(vm, i))
+			note(n, "agent lost %" PRIu64 " %s", vmp_machine_lost(vm, i),
+			     vmp_agent_loss_key(i) ? vmp_agent_loss_text(i) : "things of a kind unknown here");
+	if (vm->bad_frames)
+		note(n, "%" PRIu64 " of the agent's messages were damaged and left out", vm->bad_frames);
+	if (vm->space.repaired)
+		note(n, "%" PRIu64 " address spaces were placed from later news: their beginnings were not told",
+		     vm->space.repaired);
+}
+
+static void unresolved(struct notes *n, const struct vmp_domain *d)
+{
+	uint64_t guest = vmp_guest_samples(d);
+	int i;
+
+	if (!guest)
+		return;
+	note(n, "guest samples: %" PRIu64 ", with process %.2f%%, with function %.2f%%", guest,
+	     vmp_percent(d->with_process, guest), vmp_percent(d->with_function, guest));
+	if (d->why[VMP_WHY_UNNAMED])
+		note(n, "  %" PRIu64 " (%.2f%%) of them: %s", d->why[VMP_WHY_UNNAMED],
+		     vmp_percent(d->why[VMP_WHY_UNNAMED], guest), vmp_why_text(VMP_WHY_UNNAMED));
+	for (i = VMP_WHY_UNNAMED + 1; i < VMP_WHY_NR; i++)
+		if (d->why[i])
+			note(n, "  %" PRIu64 " (%.2f%%) without function: %s", d->why[i],
+			     vmp_percent(d->why[i], guest), vmp_why_text(i));
+}
+
+static void clock_axis(struct notes *n, const struct vmp_model *m, const struct vmp_machine *vm)
+{
+	if (!vm->nr_events)
+		return;
+	switch (vm->clock.source) {
+	case VMP_CLOCK_NONE:
+		note(n, "time axis: the guest's clock is unknown; processes may be mixed up");
+		return;
+	case VMP_CLOCK_ARRIVAL:
+		note(n, "time axis: guessed from when the agent's messages arrived; short-lived processes may be mixed up");
+		return;
+	case VMP_CLOCK_MEASURED:
+	case VMP_CLOCK_DRIVER:
+		note(n, "time axis: guest events placed within %.3f us (clock from the %s)%s",
+		     vmp_clock_error_us(m, vm), vmp_clock_name(vm->clock.source),
+		     vm->clock.pieces.nr > 1 ? "; the guest's clock was moved during the session" : "");
+	}
+}
+
+static void trigger(struct notes *n, const struct vmp_domain *d)
+{
+	uint64_t guest = vmp_guest_samples(d);
+
+	if (d->by_timer)
+		note(n, "sampled by a timer, not by a counter: code that runs with interrupts off shows late");
+	if (guest)
+		note(n, "%" PRIu64 " of %" PRIu64 " guest samples (%.2f%%) came by NMI", d->by_nmi, guest,
+		     vmp_percent(d->by_nmi, guest));
+}
+
+static void of_domain(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d)
+{
+	const struct vmp_machine *vm = &p->model->vms.v[d->vm];
+	const char *name = vmp_model_name(p->model, vm->name);
+	char safe[256];
+
+	/* with one domain the name says nothing */
+	if (p->domains.nr > 1)
+		snprintf(n->prefix, sizeof(n->prefix), "%s: ",
+			 vmp_text(safe, sizeof(safe), name, strlen(name)));
+	unresolved(n, d);
+	agent(n, vm, d, name);
+	clock_axis(n, p->model, vm);
+	trigger(n, d);
+	n->prefix[0] = 0;
+}
+
+static void of_collector(struct notes *n, const struct vmp_model *m, const struct vmp_loss *loss)
+{
+	uint32_t vm = loss->vm ? vmp_model_vm(m, loss->vm) : VMP_NONE;
+	const char *name = vm == VMP_NONE ? "" : vmp_model_name(m, m->vms.v[vm].name);
+	const char *key = vmp_model_name(m, loss->name), *text = vmp_collector_loss_text(key);
+	char domain[256], safe[256];
+
+	vmp_text(domain, sizeof(domain), name, strlen(name));
+	if (text)
+		note(n, "collector: %s%s%" PRIu64 " %s", domain, *domain ? ": " : "", loss->count, text);
+	else
+		note(n, "collector: %s%s%s %" PRIu64, domain, *domain ? ": " : "",
+		     vmp_text(safe, sizeof(safe), key, strlen(key)), loss->count);
+}
+
+static void losses(struct notes *n, const struct vmp_model *m)
+{
+	uint64_t lost = 0;
+	uint32_t i;
+
+	for (i = 0; i < VMPROF_LOST_NR; i++) {
+		lost += m->driver.lost[i];
+		if (m->driver.lost[i])
+			note(n, "LOST %" PRIu64 " %s in the driver: %s", m->driver.lost[i],
+			     noun(m->driver.lost[i]), vmp_driver_loss_key(i) ?
+			     vmp_driver_loss_text(i) : "a cause unknown here");
+	}
+	for (i = 0; i < m->losses.nr; i++)
+		of_collector(n, m, &m->losses.v[i]);
+	if (!lost && m->driver.at_stop)
+		note(n, "no sample was lost (%" PRIu64 " overflows, %" PRIu64 " not of this session's business)",
+		     m->driver.interrupts, m->driver.filtered);
+}
+
+static void file_end(struct notes *n, const struct vmp_model *m)
+{
+	struct vmp_reader_end end = vmp_reader_end(m->reader);
+	const char *error = vmp_model_name(m, m->meta.error);
+	char safe[1024];
+
+	if (*error)
+		note(n, "WARNING: the session ended with an error: %s",
+		     vmp_text(safe, sizeof(safe), error, strlen(error)));
+	if (end.unread)
+		note(n, "WARNING: %" PRIu64 " bytes at the end of the capture were not read: %s",
+		     end.unread, end.why);
+	else if (!end.indexed)
+		note(n, "WARNING: the capture was not closed: the session is still running, or its collector was killed");
+}
+
+void vmp_render_notes(FILE *out, const struct vmp_profile *p)
+{
+	struct notes n = { .out = out };
+	uint32_t i;
+
+	for (i = 0; i < p->domains.nr; i++)
+		if (p->domains.v[i].vm != VMP_NONE)
+			of_domain(&n, p, &p->domains.v[i]);
+	losses(&n, p->model);
+	if (p->others)
+		note(&n, "%" PRIu64 " %s of other host work, no domain's (--all-host shows them)",
+		     p->others, noun(p->others));
+	file_end(&n, p->model);
+}

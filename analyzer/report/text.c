@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* text.c - the report for people: a head and a table for each domain, then the notes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wchar.h>
+
+#include "report/render.h"
+#include "util/text.h"
+
+#define COLUMNS_MAX	8
+#define PAD_MAX		56	/* a longer cell pushes its line, not the table */
+#define CELL_BYTES	2048
+
+enum column { COL_FUNCTION, COL_MODULE, COL_PROCESS, COL_PID, COL_VCPU, COL_EXIT, COL_SIDE, COL_END };
+
+static const char *const titles[] = {
+	[COL_FUNCTION] = "Function", [COL_MODULE] = "Module", [COL_PROCESS] = "Process",
+	[COL_PID] = "PID", [COL_VCPU] = "vCPU", [COL_EXIT] = "Exit", [COL_SIDE] = "Time",
+};
+
+static const enum column layouts[][COLUMNS_MAX] = {
+	[VMP_BY_FUNCTION] = { COL_FUNCTION, COL_MODULE, COL_PROCESS, COL_END },
+	[VMP_BY_PROCESS] = { COL_PROCESS, COL_PID, COL_END },
+	[VMP_BY_MODULE] = { COL_MODULE, COL_SIDE, COL_END },
+	[VMP_BY_VCPU] = { COL_VCPU, COL_END },
+	[VMP_BY_EXIT] = { COL_EXIT, COL_SIDE, COL_END },
+};
+
+static const char *side_title(enum vmp_side side)
+{
+	static const char *const title[] = {
+		[VMP_SIDE_KERNEL] = "guest kernel", [VMP_SIDE_USER] = "guest user",
+		[VMP_SIDE_VMM] = "VMM", [VMP_SIDE_STEAL] = "steal", [VMP_SIDE_HOST] = "host",
+		[VMP_SIDE_NR] = "",
+	};
+
+	return title[side];
+}
+
+static const char *cell(char *buf, const struct vmp_profile *p, const struct vmp_row *row, enum column c)
+{
+	const char *s = "";
+
+	switch (c) {
+	case COL_FUNCTION:
+		s = vmp_model_name(p->model, row->function);
+		break;
+	case COL_MODULE:
+		s = vmp_model_name(p->model, row->module);
+		break;
+	case COL_PROCESS:
+		s = vmp_model_name(p->model, row->comm);
+		break;
+	case COL_EXIT:
+		s = vmp_model_name(p->model, row->exit);
+		break;
+	case COL_SIDE:
+		s = side_title(row->side);
+		break;
+	case COL_PID:
+	case COL_VCPU:
+		if ((c == COL_PID ? row->pid : row->vcpu) == VMP_NONE)
+			return "-";
+		snprintf(buf, CELL_BYTES, "%" PRIu32, c == COL_PID ? row->pid : row->vcpu);
+		return buf;
+	case COL_END:
+		break;
+	}
+	return vmp_text(buf, CELL_BYTES, s, strlen(s));
+}
+
+/* Places on the terminal; bytes where the locale cannot tell */
+static int width(const char *s)
+{
+	wchar_t wide[CELL_BYTES];
+	size_t n = mbstowcs(wide, s, CELL_BYTES);
+	int w = n == (size_t)-1 || n >= CELL_BYTES ? -1 : wcswidth(wide, n);
+
+	return w < 0 ? (int)strlen(s) : w;
+}
+
+static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
+		  const enum column *cols, uint32_t rows)
+{
+	int pad[COLUMNS_MAX], i, w;
+	char buf[CELL_BYTES];
+	uint32_t r;
+
+	for (i = 0; cols[i] != COL_END; i++) {
+		pad[i] = width(titles[cols[i]]);
+		for (r = 0; r < rows; r++) {
+			w = width(cell(buf, p, &d->rows.v[r], cols[i]));
+			if (w > pad[i] && w <= PAD_MAX)
+				pad[i] = w;
+		}
+	}
+	fprintf(out, "\n%10s  %6s", "Samples", "%CPU");
+	for (i = 0; cols[i] != COL_END; i++)
+		fprintf(out, "  %s%*s", titles[cols[i]],
+			cols[i + 1] == COL_END ? 0 : pad[i] - width(titles[cols[i]]), "");
+	fputc('\n', out);
+	for (r = 0; r < rows; r++) {
+		fprintf(out, "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
+			vmp_percent(d->rows.v[r].samples, d->total));
+		for (i = 0; cols[i] != COL_END; i++) {
+			const char *s = cell(buf, p, &d->rows.v[r], cols[i]);
+
+			w = pad[i] - width(s);
+			fprintf(out, "  %s%*s", s, cols[i + 1] == COL_END || w < 0 ? 0 : w, "");
+		}
+		fputc('\n', out);
+	}
+}
+
+static int filtered(const struct vmp_options *o)
+{
+	return o->comm || o->module || o->exit_reason || o->vcpu >= 0 || o->pid >= 0;
+}
+
+static void rows_of(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
+		    const struct vmp_options *o, uint64_t limit)
+{
+	uint32_t rows = limit && limit < d->rows.nr ? (uint32_t)limit : d->rows.nr, r;
+	uint64_t rest = 0;
+
+	if (filtered(o))
+		fprintf(out, "Shown: %" PRIu64 " samples (%.2f%%) that pass the filters\n", d->shown,
+			vmp_percent(d->shown, d->total));
+	if (!rows) {
+		fprintf(out, "\n%s\n", !d->total ? "No samples." :
+			"No sample passes the filters; try without one of them.");
+		return;
+	}
+	table(out, p, d, layouts[o->by], rows);
+	for (r = rows; r < d->rows.nr; r++)
+		rest += d->rows.v[r].samples;
+	if (rest)
+		fprintf(out, "%10" PRIu64 "  %6.2f  ... %" PRIu32 " more rows (--limit 0 shows all)\n",
+			rest, vmp_percent(rest, d->total), d->rows.nr - rows);
+}
+
+static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
+		   const struct vmp_options *o, uint64_t limit)
+{
+	char name[256];
+	const char *s;
+
+	if (d->vm == VMP_NONE) {
+		fprintf(out, "\nHost work that is no domain's\nTotal samples: %" PRIu64 "\n", d->total);
+		rows_of(out, p, d, o, limit);
+		return;
+	}
+	s = vmp_model_name(p->model, p->model->vms.v[d->vm].name);
+	fprintf(out, "\nDomain %s\n", vmp_text(name, sizeof(name), s, strlen(s)));
+	fprintf(out, "Total samples: %" PRIu64 "   OS:USER:steal = %.2f%% : %.2f%% : %.2f%%   VMM: %.2f%%\n",
+		d->total, vmp_percent(d->side[VMP_SIDE_KERNEL], d->total),
+		vmp_percent(d->side[VMP_SIDE_USER], d->total),
+		vmp_percent(d->side[VMP_SIDE_STEAL], d->total),
+		vmp_percent(d->side[VMP_SIDE_VMM], d->total));
+	rows_of(out, p, d, o, limit);
+}
+
+static void head(FILE *out, const struct vmp_profile *p, const char *path)
+{
+	const struct vmp_model *m = p->model;
+	char safe[4096], when[64] = "";
+	time_t t = (time_t)(m->header.realtime_ns / 1000000000);
+	double seconds = vmp_session_seconds(m);
+	const char *s;
+	struct tm tm;
+
+	fprintf(out, "Capture %s\n", vmp_text(safe, sizeof(safe), path, strlen(path)));
+	if (gmtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	s = vmp_model_name(m, m->meta.host);
+	fprintf(out, "Host %s, %s", vmp_text(safe, sizeof(safe), s, strlen(s)), when);
+	if (seconds > 0)
+		fprintf(out, ", %.1f s", seconds);
+	s = vmp_model_name(m, m->meta.event);
+	if (*s)
+		fprintf(out, ", event %s", vmp_text(safe, sizeof(safe), s, strlen(s)));
+	if (m->meta.period)
+		fprintf(out, ", period %" PRIu64, m->meta.period);
+	fputc('\n', out);
+}
+
+void vmp_render_text(FILE *out, const struct vmp_profile *p, const struct vmp_options *o,
+		     const struct vmp_render *r)
+{
+	uint32_t i;
+
+	head(out, p, r->path);
+	for (i = 0; i < p->domains.nr; i++)
+		domain(out, p, &p->domains.v[i], o, r->limit);
+	vmp_render_notes(out, p);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* text.c - foreign strings made safe for terminals, file names and JSON. */
+#include "util/text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Length of the well-formed UTF-8 character at @p, its value in @out; 0 none. */
+static size_t utf8_char(const uint8_t *p, size_t len, uint32_t *out)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t i, n;
+	uint32_t c;
+
+	if (p[0] < 0x80) {
+		*out = p[0];
+		return 1;
+	}
+	if (p[0] >= 0xc2 && p[0] <= 0xdf)
+		n = 2, c = p[0] & 0x1f;
+	else if ((p[0] & 0xf0) == 0xe0)
+		n = 3, c = p[0] & 0x0f;
+	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
+		n = 4, c = p[0] & 0x07;
+	else
+		return 0;
+	if (n > len)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*out = c;
+	return n;
+}
+
+/* Characters that change what a terminal shows of their neighbours, or nothing at all. */
+static int is_shown(uint32_t c)
+{
+	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+		return 0;
+	if (c == 0xad || c == 0x61c || c == 0x180e || c == 0xfeff)
+		return 0;
+	if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	    (c >= 0x2060 && c <= 0x206f))
+		return 0;
+	return !(c >= 0xfff0 && c <= 0xfffb) && c < 0xe0000;
+}
+
+const char *vmp_text(char *dst, size_t size, const void *src, size_t len)
+{
+	const uint8_t *p = src, *end = p + len;
+	char *out = dst, *last = dst + size - 1;
+
+	while (p < end) {
+		uint32_t c;
+		size_t n = utf8_char(p, end - p, &c);
+
+		if (n && is_shown(c)) {
+			if ((size_t)(last - out) < n)
+				break;
+			memcpy(out, p, n);
+			out += n;
+			p += n;
+			continue;
+		}
+		for (n = n ? n : 1; n && last - out >= 4; n--, out += 4, p++) {
+			static const char hex[] = "0123456789abcdef";
+			const char esc[] = { '\\', 'x', hex[*p >> 4], hex[*p & 15] };
+
+			memcpy(out, esc, 4);
+		}
+		if (n)
+			break;
+	}
+	*out = 0;
+	return dst;
+}
+
+const char *vmp_file_part(char *dst, size_t size, const char *src)
+{
+	size_t i;
+
+	for (i = 0; src[i] && i + 1 < size; i++) {
+		char c = src[i];
+		int good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			   (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+			   (c == '.' && i);
+
+		dst[i] = good ? c : '_';
+	}
+	if (!i && size > 1)
+		dst[i++] = '_';
+	dst[i] = 0;
+	return dst;
+}
+
+void vmp_json_text(FILE *out, const void *src, size_t len)
+{
+	const uint8_t *p = src, *end = p + len;
+
+	fputc('"', out);
+	while (p < end) {
+		uint32_t c;
+		size_t n = utf8_char(p, end - p, &c);
+
+		if (!n)
+			fputs("\\ufffd", out);
+		else if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", (int)c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\u%04x", c);
+		else
+			fwrite(p, 1, n, out);
+		p += n ? n : 1;
+	}
+	fputc('"', out);
+}
+
+void vmp_json_str(FILE *out, const char *src)
+{
+	vmp_json_text(out, src, strlen(src));
+}
