@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fuzz_capture.c - a whole capture from reader to report.
+ *
+ * First byte 0: what follows is a file as it is.  Otherwise what follows is
+ * a list of blocks (type u8, source u8, length u16, payload) that get right
+ * checksums, so that the parsers behind them are reached.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/block.h"
+#include "crc32c.h"
+#include "model/needed.h"
+#include "report/profile.h"
+#include "report/render.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void put(int fd, const void *data, size_t len)
+{
+	if (write(fd, data, len) != (ssize_t)len)
+		abort();
+}
+
+static void put_blocks(int fd, const uint8_t *p, size_t left)
+{
+	struct vmprof_cap_header h = { .tsc = 1000, .tsc_khz = 1000000 };
+	static const uint8_t zeros[8];
+
+	vmp_header_seal(&h);
+	put(fd, &h, sizeof(h));
+	while (left >= 4) {
+		struct vmprof_cap_block b = { .type = p[0], .source = p[1] };
+		size_t len = p[2] | (size_t)p[3] << 8;
+
+		p += 4;
+		left -= 4;
+		if (len > left)
+			len = left;
+		b.raw_bytes = b.stored_bytes = (uint32_t)len;
+		b.payload_crc = vmp_crc32c(0, p, len);
+		vmp_block_seal(&b);
+		put(fd, &b, sizeof(b));
+		put(fd, p, len);
+		put(fd, zeros, vmp_padded(len) - len);
+		p += len;
+		left -= len;
+	}
+}
+
+static int on_needed(void *arg, uint32_t vm, uint32_t file, uint64_t bytes, const uint8_t *build_id,
+		     size_t build_id_len, const char *key)
+{
+	(void)arg, (void)vm, (void)bytes, (void)build_id;
+	if (!file || build_id_len > 32 || strspn(key, "x0123456789abcdef") != strlen(key))
+		abort();
+	return 0;
+}
+
+static void report(const char *path, enum vmp_by by)
+{
+	struct vmp_options o = { .by = by, .vcpu = -1, .pid = -1, .all_host = 1 };
+	struct vmp_render r = { .path = path };
+	struct vmp_profile *p;
+	struct vmp_model *m;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_profile_create(&p, m, &o)) {
+		out = fopen("/dev/null", "w");
+		vmp_render_text(out, p, &o, &r);
+		vmp_render_json(out, p, &o, &r);
+		fclose(out);
+		vmp_profile_destroy(p);
+	}
+	vmp_model_close(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[64];
+	int fd;
+
+	if (!size)
+		return 0;
+	fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0)
+		abort();
+	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	if (data[0])
+		put_blocks(fd, data + 1, size - 1);
+	else
+		put(fd, data + 1, size - 1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	report(path, data[0] % (VMP_BY_EXIT + 1));
+	vmp_needed_objects(path, on_needed, NULL);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# outputs.sh - every output that golden tests compare; sourced in tests/golden.
+
+golden_suffixes="txt process.txt exit.txt json"
+
+# golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
+golden_outputs()
+{
+	local vmprof=${O:-../../build}/vmprof
+	export VMPROF_OBJCACHE=objects
+	case $vmprof in
+	/* | ../*) ;;
+	*) vmprof=../../$vmprof ;;
+	esac
+	"$vmprof" report "$1.vmprof" > "$2/$1.txt" &&
+	"$vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
+	"$vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&
+	"$vmprof" report --json "$1.vmprof" > "$2/$1.json"
+}

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# report.t - reports of committed captures, byte for byte.  After a wanted change: tests/golden/add
+set -u
+cd "$(dirname "$0")" || exit 1
+. ./outputs.sh
+got=$(mktemp -d) || exit 1
+trap 'rm -rf "$got"' EXIT
+nr=0
+for capture in *.vmprof; do
+	name=${capture%.vmprof}
+	golden_outputs "$name" "$got" || echo "# vmprof report $capture failed"
+	for suffix in $golden_suffixes; do
+		nr=$((nr + 1))
+		if diff -u "$name.$suffix" "$got/$name.$suffix" > "$got/diff" 2>&1; then
+			echo "ok $nr - $name.$suffix"
+		else
+			echo "not ok $nr - $name.$suffix"
+			sed 's/^/# /' "$got/diff"
+		fi
+	done
+done
+echo "1..$nr"

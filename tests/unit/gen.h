@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * gen.h - made-up captures for tests: a writer with words for samples and
+ * for what an agent says.  Times are host TSCs; the guest's clock is
+ * guest = host + GEN_OFFSET unless a test says otherwise.
+ */
+#ifndef VMP_TEST_GEN_H
+#define VMP_TEST_GEN_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vmprof/agent_proto.h>
+#include <vmprof/uapi.h>
+
+#include "capture/writer.h"
+#include "frame.h"
+
+#define GEN_OFFSET	5000000ULL
+#define GEN_KHZ		1000000U	/* a tick is a nanosecond */
+#define GEN_VM		1000U
+#define GEN_KERNEL	0xffffffff81000000ULL
+
+struct gen {
+	struct vmp_writer *w;
+	uint8_t agent[1 << 20];
+	size_t agent_len;
+	uint32_t seq;
+	uint64_t offset;
+	uint8_t records[1 << 20];
+	size_t records_len;
+};
+
+static inline void gen_begin(struct gen *g, const char *path)
+{
+	struct vmprof_cap_header h = { .session = "test", .realtime_ns = 1700000000000000000ULL,
+				       .tsc = 1000, .tsc_khz = GEN_KHZ };
+	static const char meta[] =
+		"{\"host\":\"kvm01\",\"release\":\"6.12\",\"vendor\":\"svm\",\"event\":\"cycles\","
+		"\"period\":1000000,\"trigger\":\"pmc\",\"version\":\"0.1\",\"cpus\":2}";
+
+	memset(g, 0, sizeof(*g));
+	g->offset = GEN_OFFSET;
+	unlink(path);
+	assert_int_equal(vmp_writer_create(&g->w, path, &h), 0);
+	assert_int_equal(vmp_writer_block(g->w, VMPROF_CAP_META, 0, meta, sizeof(meta) - 1, 0, 0), 0);
+}
+
+static inline void gen_text(struct gen *g, unsigned type, uint32_t source, const char *text)
+{
+	assert_int_equal(vmp_writer_block(g->w, type, source, text, strlen(text), 0, 0), 0);
+}
+
+static inline void gen_vm(struct gen *g, uint32_t vm, const char *name)
+{
+	char json[256];
+
+	snprintf(json, sizeof(json), "{\"name\":\"%s\",\"uuid\":\"u-%u\",\"pid\":%u,"
+		 "\"vcpus\":[{\"id\":0,\"tid\":%u}],\"agent\":true}", name, vm, vm, vm + 1);
+	gen_text(g, VMPROF_CAP_VM, vm, json);
+}
+
+/* ---------------------------------------------------------------- agent */
+
+static inline void gen_frame(struct gen *g, unsigned type, const void *a, size_t a_len,
+			     const void *b, size_t b_len)
+{
+	uint8_t payload[VMPROF_FRAME_MAX];
+	struct vmprof_frame f;
+
+	assert_true(a_len + b_len <= sizeof(payload));
+	memcpy(payload, a, a_len);
+	if (b_len)
+		memcpy(payload + a_len, b, b_len);
+	assert_int_equal(vmp_frame_build(&f, (uint16_t)type, g->seq++, payload, a_len + b_len), 0);
+	assert_true(g->agent_len + sizeof(f) + a_len + b_len <= sizeof(g->agent));
+	memcpy(g->agent + g->agent_len, &f, sizeof(f));
+	memcpy(g->agent + g->agent_len + sizeof(f), payload, a_len + b_len);
+	g->agent_len += sizeof(f) + a_len + b_len;
+}
+
+static inline void gen_agent_flush(struct gen *g, uint32_t vm, uint64_t seen)
+{
+	assert_int_equal(vmp_writer_block(g->w, VMPROF_CAP_AGENT, vm, g->agent, g->agent_len, seen, seen), 0);
+	g->agent_len = 0;
+}
+
+static inline void gen_hello(struct gen *g, uint64_t tsc, uint8_t boot, uint32_t flags)
+{
+	struct vmprof_hello h = {
+		.version = VMPROF_PROTO_VERSION, .compat = VMPROF_PROTO_COMPAT, .flags = flags,
+		.nr_cpus = 2, .release_len = 3, .tsc = tsc + g->offset,
+	};
+
+	memset(h.boot_id, boot, sizeof(h.boot_id));
+	gen_frame(g, VMPROF_MSG_HELLO, &h, sizeof(h), "6.1", 3);
+}
+
+static inline struct vmprof_proc gen_proc_of(struct gen *g, uint64_t tsc, uint64_t cr3, uint32_t pid,
+					     uint32_t tgid, uint32_t ppid, uint32_t flags, const char *comm)
+{
+	struct vmprof_proc p = {
+		.tsc = tsc + g->offset, .cr3 = cr3, .pid = pid, .tgid = tgid, .ppid = ppid, .flags = flags,
+	};
+
+	memcpy(p.comm, comm, strlen(comm) < 15 ? strlen(comm) : 15);
+	return p;
+}
+
+static inline void gen_proc(struct gen *g, unsigned type, uint64_t tsc, uint64_t cr3, uint32_t pid,
+			    uint32_t ppid, uint32_t flags, const char *comm)
+{
+	struct vmprof_proc p = gen_proc_of(g, tsc, cr3, pid, pid, ppid, flags, comm);
+
+	gen_frame(g, type, &p, sizeof(p), NULL, 0);
+}
+
+static inline size_t gen_map_bytes(struct gen *g, uint8_t *buf, uint64_t tsc, uint64_t cr3, uint32_t tgid,
+				   uint64_t start, uint64_t end, uint64_t pgoff, uint64_t ino,
+				   const char *path)
+{
+	struct vmprof_map m = {
+		.tsc = tsc + g->offset, .cr3 = cr3, .start = start, .end = end, .pgoff = pgoff,
+		.ino = ino, .dev_major = 8, .dev_minor = 1, .tgid = tgid, .prot = 5,
+		.flags = *path ? 0 : VMPROF_MAP_ANON, .path_len = (uint32_t)strlen(path),
+	};
+
+	memcpy(buf, &m, sizeof(m));
+	memcpy(buf + sizeof(m), path, strlen(path));
+	return sizeof(m) + strlen(path);
+}
+
+static inline void gen_map(struct gen *g, uint64_t tsc, uint64_t cr3, uint32_t tgid, uint64_t start,
+			   uint64_t end, uint64_t pgoff, uint64_t ino, const char *path)
+{
+	uint8_t buf[8192];
+	size_t len = gen_map_bytes(g, buf, tsc, cr3, tgid, start, end, pgoff, ino, path);
+
+	gen_frame(g, VMPROF_MSG_MAP, buf, len, NULL, 0);
+}
+
+/* The last thread's exit with one map, "" none */
+static inline void gen_exit(struct gen *g, uint64_t tsc, uint64_t cr3, uint32_t pid, const char *comm,
+			    uint64_t start, uint64_t end, uint64_t ino, const char *path)
+{
+	struct vmprof_proc p = gen_proc_of(g, tsc, cr3, pid, pid, 1, VMPROF_PROC_LAST, comm);
+	uint8_t buf[8192] = { 0 };
+	size_t len = 0;
+
+	if (*path) {
+		p.nr_maps = 1;
+		len = gen_map_bytes(g, buf, tsc, cr3, pid, start, end, 0, ino, path);
+		len = (len + 7) & ~7UL;
+	}
+	gen_frame(g, VMPROF_MSG_EXIT, &p, sizeof(p), buf, len);
+}
+
+static inline void gen_file(struct gen *g, uint32_t file, uint64_t ino, uint64_t bytes,
+			    const uint8_t *build_id, uint32_t build_id_len, const char *path)
+{
+	struct vmprof_file f = {
+		.file = file, .ino = ino, .dev_major = 8, .dev_minor = 1, .bytes = bytes,
+		.build_id_len = build_id_len, .path_len = (uint32_t)strlen(path),
+	};
+
+	if (build_id_len)
+		memcpy(f.build_id, build_id, build_id_len);
+	gen_frame(g, VMPROF_MSG_FILE, &f, sizeof(f), path, strlen(path));
+}
+
+static inline void gen_ksyms(struct gen *g, const char *text)
+{
+	struct vmprof_ksyms k = { .total = strlen(text) };
+
+	gen_frame(g, VMPROF_MSG_KSYMS, &k, sizeof(k), text, strlen(text));
+}
+
+/* -------------------------------------------------------------- records */
+
+static inline void gen_record(struct gen *g, const void *rec, size_t len)
+{
+	assert_true(g->records_len + len <= sizeof(g->records));
+	memcpy(g->records + g->records_len, rec, len);
+	g->records_len += len;
+}
+
+static inline void gen_records_flush(struct gen *g, uint32_t pcpu, uint64_t first, uint64_t last)
+{
+	assert_int_equal(vmp_writer_block(g->w, VMPROF_CAP_RECORDS, pcpu, g->records, g->records_len,
+					  first, last), 0);
+	g->records_len = 0;
+}
+
+static inline void gen_clock_at(struct gen *g, uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t offset)
+{
+	struct vmprof_rec_clock c = {
+		.hdr = { VMPROF_REC_CLOCK, sizeof(c), 0 }, .tsc = tsc, .vm = vm, .vcpu = vcpu,
+		.tsc_offset = (int64_t)offset,
+	};
+
+	gen_record(g, &c, sizeof(c));
+}
+
+static inline void gen_clock(struct gen *g, uint32_t vm)
+{
+	gen_clock_at(g, vm, 0, 1000, GEN_OFFSET);
+}
+
+/* @n samples in the guest, one tick apart */
+static inline void gen_guest(struct gen *g, uint32_t vm, uint64_t tsc, uint64_t cr3, uint8_t cpl,
+			     uint64_t ip, unsigned n)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc, .host_pid = vm,
+		.host_tid = vm + 1, .vm = vm, .vcpu_tid = vm + 1,
+		.flags = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE | VMPROF_SF_IRQ_NMI,
+		.mode = VMPROF_MODE_GUEST, .cpl = cpl, .vendor = VMPROF_VENDOR_SVM,
+		.guest_ip = ip, .guest_cr3 = cr3, .exit_reason = 0x61,
+	};
+
+	for (; n; n--, s.tsc++)
+		gen_record(g, &s, sizeof(s));
+}
+
+static inline void gen_host(struct gen *g, uint32_t vm, uint64_t tsc, uint8_t mode, uint32_t flags,
+			    uint64_t exit_reason, uint64_t ip, unsigned n)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc, .host_ip = ip,
+		.host_pid = mode <= VMPROF_MODE_VMM_USER ? vm : 77, .host_tid = vm + 1, .vm = vm,
+		.vcpu_tid = vm + 1, .flags = flags, .mode = mode, .vendor = VMPROF_VENDOR_SVM,
+		.exit_reason = exit_reason,
+	};
+
+	for (; n; n--, s.tsc++)
+		gen_record(g, &s, sizeof(s));
+}
+
+static inline void gen_end(struct gen *g)
+{
+	assert_int_equal(vmp_writer_close(g->w), 0);
+	g->w = NULL;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* A folder of the test's own, removed by gen_rmdir() */
+static inline char *gen_dir(void)
+{
+	static char dir[64];
+
+	strcpy(dir, "/tmp/vmprof-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	return dir;
+}
+
+static inline void gen_rmdir(const char *dir)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	assert_int_equal(system(cmd), 0);
+}
+
+static inline uint8_t *gen_read(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *buf;
+
+	assert_non_null(f);
+	fseek(f, 0, SEEK_END);
+	*len = (size_t)ftell(f);
+	rewind(f);
+	buf = malloc(*len + 1);
+	assert_non_null(buf);
+	assert_int_equal(fread(buf, 1, *len, f), *len);
+	fclose(f);
+	return buf;
+}
+
+static inline void gen_write(const char *path, const void *data, size_t len)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_agent_files.c - the agent's table of mapped files, and how it opens them, on real files. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "guest-agent/daemon/elf_id.c"
+#include "guest-agent/daemon/vdso.c"
+#include "guest-agent/daemon/mapped.c"
+#include "guest-agent/daemon/files.c"
+
+static char dir[] = "/tmp/vmprof-files-XXXXXX";
+static char path[64], other[64];
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *f = fopen(name, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int setup(void **state)
+{
+	struct vmp_files *files = malloc(sizeof(*files));
+
+	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/lib.so", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	write_file(path, "some bytes");
+	vmp_files_init(files);
+	*state = files;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	vmp_files_clear(*state);
+	free(*state);
+	unlink(path);
+	unlink(other);
+	rmdir(dir);
+	return 0;
+}
+
+/* A map of the file, by a process that is gone */
+static struct vmp_msg_map map_of(const char *name)
+{
+	struct vmp_msg_map m = { .start = 0x1000, .end = 0x2000, .tgid = 0x7fffffff,
+				 .path = { name, (uint32_t)strlen(name) } };
+	struct stat st;
+
+	assert_int_equal(stat(name, &st), 0);
+	m.ino = st.st_ino;
+	m.dev_major = major(st.st_dev);
+	m.dev_minor = minor(st.st_dev);
+	return m;
+}
+
+/* The flags of the one FILE that must wait now */
+static uint32_t take_file(struct vmp_files *files, uint32_t handle)
+{
+	struct vmprof_file msg;
+
+	assert_non_null(vmp_files_unsent(files, &msg));
+	assert_int_equal(le32toh(msg.file), handle);
+	vmp_files_sent(files);
+	assert_null(vmp_files_unsent(files, &msg));
+	return le32toh(msg.flags);
+}
+
+static void test_once(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	struct vmprof_file msg;
+
+	vmp_files_note(files, &m, 0);
+	assert_non_null(vmp_files_unsent(files, &msg));
+	assert_int_equal(le64toh(msg.bytes), 10);
+	assert_int_equal(le64toh(msg.ino), m.ino);
+	assert_int_equal(le32toh(msg.path_len), strlen(path));
+	assert_int_equal(take_file(files, 1), 0);
+
+	m.start += 0x10000;
+	m.end += 0x10000;
+	vmp_files_note(files, &m, VMP_FILES_CHECK_MS - 1);
+	vmp_files_note(files, &m, 5 * VMP_FILES_CHECK_MS);
+	assert_null(vmp_files_unsent(files, &msg));
+	assert_int_equal(vmp_files_get(files, 1)->start, m.start);
+}
+
+/* Written since: a new handle, and the old one no longer gives its bytes */
+static void test_rewritten(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	int fd;
+
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), 0);
+	fd = vmp_file_open(vmp_files_get(files, 1));
+	assert_true(fd >= 0);
+	close(fd);
+
+	write_file(path, "other and longer bytes");
+	vmp_files_note(files, &m, VMP_FILES_CHECK_MS);
+	assert_int_equal(take_file(files, 2), 0);
+	assert_int_equal(vmp_file_open(vmp_files_get(files, 1)), -ESTALE);
+	fd = vmp_file_open(vmp_files_get(files, 2));
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* Another file lies at the path: nothing of it is told */
+static void test_replaced(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+
+	write_file(other, "an impostor");
+	assert_int_equal(rename(other, path), 0);
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
+	assert_int_equal(vmp_files_get(files, 1)->bytes, 0);
+	assert_int_equal(vmp_file_open(vmp_files_get(files, 1)), -ESTALE);
+}
+
+/* A FIFO at the path, with the map's own inode number: must neither hang nor open */
+static void test_fifo(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m;
+
+	assert_int_equal(mkfifo(other, 0600), 0);
+	m = map_of(other);
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS);
+}
+
+static void test_gone_and_back(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path), moved = m;
+
+	assert_int_equal(rename(path, other), 0);
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS);
+	moved.path = (struct vmp_span){ other, (uint32_t)strlen(other) };
+	vmp_files_note(files, &moved, VMP_FILES_CHECK_MS);
+	assert_int_equal(take_file(files, 2), 0);
+
+	/* what is known stays known when it cannot be looked at any more */
+	unlink(other);
+	vmp_files_note(files, &moved, 3 * VMP_FILES_CHECK_MS);
+	assert_int_equal(files->nr, 2);
+	assert_int_equal(vmp_files_get(files, 2)->flags, 0);
+}
+
+/* Paths that are none, or lead out: nothing is opened, nothing breaks */
+static void test_paths(void **state)
+{
+	static const char *const names[] = { "", "relative", "[heap]", "/", "/dev/zero",
+					     "/proc/self/exe", "/../../etc", "//\001\377" };
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	uint32_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		m.ino += 1000;
+		m.path = (struct vmp_span){ names[i], (uint32_t)strlen(names[i]) };
+		vmp_files_note(files, &m, 0);
+		assert_true(take_file(files, i + 1) & VMPROF_FILE_NO_ACCESS);
+	}
+	m.flags = VMPROF_MAP_ANON;
+	m.ino += 1000;
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(files->nr, i);
+}
+
+/* The mapping itself is found where the file has no name any more (root only) */
+static void test_deleted(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	uint32_t flags;
+
+	close(fd);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	unlink(path);
+	m.tgid = (uint32_t)getpid();
+	m.start = (uint64_t)(uintptr_t)p;
+	m.end = m.start + 4096;
+	vmp_files_note(files, &m, 0);
+	flags = take_file(files, 1);
+	munmap(p, 4096);
+	if (geteuid())
+		assert_int_equal(flags, VMPROF_FILE_NO_ACCESS);
+	else
+		assert_int_equal(vmp_files_get(files, 1)->bytes, flags ? 0 : 10);
+}
+
+static void test_vdso(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = { .start = 0x1000, .end = 0x3000, .flags = VMPROF_MAP_VDSO,
+				 .path = { "[vdso]", 6 } };
+
+	if (!vmp_vdso_bytes())
+		skip();
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), 0);
+	assert_int_equal(vmp_files_get(files, 1)->bytes, vmp_vdso_bytes());
+	assert_true(vmp_files_get(files, 1)->id.len > 0);
+	m.ino_generation = 1;		/* that of 32-bit processes, which we do not have */
+	vmp_files_note(files, &m, 0);
+	assert_int_equal(take_file(files, 2), VMPROF_FILE_NO_ACCESS);
+}
+
+static void test_full(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	uint32_t i;
+
+	m.path = (struct vmp_span){ "x", 1 };
+	for (i = 0; i < VMP_FILES_MAX + 3; i++) {
+		m.ino++;
+		vmp_files_note(files, &m, 0);
+	}
+	assert_int_equal(files->nr, VMP_FILES_MAX);
+	assert_int_equal(files->overflow, 3);
+	assert_null(vmp_files_get(files, 0));
+	assert_null(vmp_files_get(files, VMP_FILES_MAX + 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rewritten, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone_and_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_agent_text.c - what the agent reads as text: kallsyms, /proc/PID/maps and stat, the boot id. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "guest-agent/daemon/ksyms.c"
+#include "guest-agent/daemon/module.c"
+#include "guest-agent/daemon/hello.c"
+#include "guest-agent/daemon/procfs.c"
+
+static char *ksyms_of(const char *text, size_t *bytes)
+{
+	char name[] = "/tmp/vmprof-ksyms-XXXXXX";
+	int fd = mkstemp(name);
+	struct vmp_ksyms k;
+	char *copy;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	vmp_ksyms_init(&k);
+	assert_int_equal(vmp_ksyms_open(&k, name), 0);
+	unlink(name);
+	while (vmp_ksyms_step(&k) == 1)
+		;
+	assert_int_equal(k.ready, 1);
+	copy = malloc(k.bytes + 1);
+	if (k.bytes)
+		memcpy(copy, k.text, k.bytes);
+	copy[k.bytes] = 0;
+	*bytes = k.bytes;
+	vmp_ksyms_clear(&k);
+	return copy;
+}
+
+static void test_ksyms(void **state)
+{
+	size_t bytes;
+	char *text = ksyms_of("ffffffff81000010 T second\n"
+			      "ffffffff81000000 T first\n"
+			      "ffffffff81000000 t first_alias\n"
+			      "ffffffff82000000 D data\n"
+			      "0000000000000000 A fixed_percpu_data\n"
+			      "0000000000000000 T hidden\n"
+			      "ffffffffc0001000 t in_module\t[mod]\n"
+			      "ffffffff81000008 W weak\n"
+			      "no address\n"
+			      "ffffffff81000001 t\n"
+			      "\n"
+			      "ffffffff81000020 T cut_off_without_newline", &bytes);
+
+	(void)state;
+	assert_string_equal(text, "ffffffff81000000 T first\n"
+				  "ffffffff81000000 t first_alias\n"
+				  "ffffffff81000008 W weak\n"
+				  "ffffffff81000010 T second\n"
+				  "ffffffffc0001000 t in_module\t[mod]\n");
+	free(text);
+}
+
+/* Lines that span two reads stay whole */
+static void test_ksyms_long(void **state)
+{
+	size_t n = 20000, i, bytes, at = 0;
+	char *in = malloc(n * 32), *text;
+
+	(void)state;
+	for (i = 0; i < n; i++)
+		at += (size_t)sprintf(in + at, "%016zx %c f%zu\n", (size_t)0x1000000 + i,
+				      i & 1 ? 't' : 'd', i);
+	text = ksyms_of(in, &bytes);
+	for (i = 1, at = 0; i < n; i += 2) {
+		char want[64];
+		size_t len = (size_t)sprintf(want, "%016zx t f%zu\n", (size_t)0x1000000 + i, i);
+
+		assert_memory_equal(text + at, want, len);
+		at += len;
+	}
+	assert_int_equal(at, bytes);
+	free(in);
+	free(text);
+}
+
+static void test_ksyms_empty(void **state)
+{
+	size_t bytes;
+	char *text = ksyms_of("0000000000000000 T hidden\n", &bytes);
+
+	(void)state;
+	assert_int_equal(bytes, 0);
+	free(text);
+}
+
+static const struct vmprof_map *parse_map(struct vmp_procfs_msg *msg, const char *line)
+{
+	memset(msg, 0xee, sizeof(*msg));
+	return vmp_procfs_parse_map(line, 7, msg) ? (struct vmprof_map *)msg->payload : NULL;
+}
+
+static void test_maps(void **state)
+{
+	struct vmp_procfs_msg msg;
+	const struct vmprof_map *map;
+	char line[VMPROF_PATH_BYTES_MAX + 512];
+
+	(void)state;
+	assert_null(parse_map(&msg, "55d0-55e0 r--p 00000000 fe:01 12 /bin/x\n"));
+	assert_null(parse_map(&msg, "55e0-55d0 r-xp 00000000 fe:01 12 /bin/x\n"));
+	assert_null(parse_map(&msg, "nonsense\n"));
+	assert_null(parse_map(&msg, "55d0-55e0 r-xp\n"));
+
+	map = parse_map(&msg, "55d0000-55e0000 r-xp 00002000 fe:01 1234   /bin/with space\n");
+	assert_non_null(map);
+	assert_int_equal(map->start, 0x55d0000);
+	assert_int_equal(map->pgoff, 0x2000);
+	assert_int_equal(map->dev_major, 0xfe);
+	assert_int_equal(map->ino, 1234);
+	assert_int_equal(map->prot, PROT_READ | PROT_EXEC);
+	assert_int_equal(map->path_len, 15);
+	assert_memory_equal(map + 1, "/bin/with space", 15);
+	assert_int_equal(msg.len, sizeof(*map) + 15);
+
+	map = parse_map(&msg, "1000-2000 r-xp 0 fe:01 5 /a\\012b (deleted)\n");
+	assert_memory_equal(map + 1, "/a\nb", 4);
+	assert_int_equal(map->path_len, 4);
+	assert_int_equal(map->flags, VMPROF_MAP_DELETED);
+
+	map = parse_map(&msg, "7ffff7fc0000-7ffff7fc2000 r-xp 0 00:00 0    [vdso]\n");
+	assert_int_equal(map->flags, VMPROF_MAP_VDSO);
+	assert_int_equal(map->ino_generation, 0);
+	map = parse_map(&msg, "f7fc0000-f7fc2000 r-xp 0 00:00 0    [vdso]\n");
+	assert_int_equal(map->ino_generation, 1);
+	map = parse_map(&msg, "1000-2000 rwxp 0 00:00 0 \n");
+	assert_int_equal(map->flags, VMPROF_MAP_ANON);
+	assert_int_equal(map->path_len, 0);
+
+	strcpy(line, "1000-2000 r-xp 0 fe:01 5 ");
+	memset(line + strlen(line), '/', VMPROF_PATH_BYTES_MAX + 100);
+	line[25 + VMPROF_PATH_BYTES_MAX + 100] = 0;
+	map = parse_map(&msg, line);
+	assert_int_equal(map->path_len, VMPROF_PATH_BYTES_MAX - 1);
+}
+
+static void test_stat(void **state)
+{
+	struct vmprof_proc p;
+
+	(void)state;
+	assert_int_equal(vmp_procfs_parse_stat("42 (sh) S 1 42 42 0 -1 4194560 10\n", &p), 1);
+	assert_int_equal(p.pid, 42);
+	assert_int_equal(p.ppid, 1);
+	assert_int_equal(p.flags, 0);
+	assert_string_equal((char *)p.comm, "sh");
+
+	assert_int_equal(vmp_procfs_parse_stat("3 (a) R (b)) S 2 0 0 0 -1 2129984 0\n", &p), 1);
+	assert_string_equal((char *)p.comm, "a) R (b)");
+	assert_int_equal(p.flags, VMPROF_PROC_KTHREAD);
+
+	assert_int_equal(vmp_procfs_parse_stat("3 (0123456789abcdefghijklmnop) S 2 0 0 0 -1 0 0\n", &p), 1);
+	assert_string_equal((char *)p.comm, "0123456789abcde");
+
+	assert_int_equal(vmp_procfs_parse_stat("", &p), 0);
+	assert_int_equal(vmp_procfs_parse_stat("3 )( S 2", &p), 0);
+	assert_int_equal(vmp_procfs_parse_stat("3 (x) S", &p), 0);
+}
+
+/* This machine's own /proc, from SNAP_BEGIN to SNAP_END, with ourselves in it */
+static void test_snapshot(void **state)
+{
+	struct vmp_procfs p = { 0 };
+	struct vmp_procfs_msg msg;
+	uint16_t last = 0;
+	int self = 0, maps = 0;
+
+	(void)state;
+	assert_int_equal(vmp_procfs_begin(&p, 99), 0);
+	assert_int_equal(vmp_procfs_begin(&p, 100), -EBUSY);
+	while (vmp_procfs_next(&p, &msg)) {
+		if (!last)
+			assert_int_equal(msg.type, VMPROF_MSG_SNAP_BEGIN);
+		last = msg.type;
+		if (msg.type == VMPROF_MSG_PROC)
+			self += ((struct vmprof_proc *)msg.payload)->tgid == (uint32_t)getpid();
+		if (msg.type == VMPROF_MSG_MAP)
+			maps += ((struct vmprof_map *)msg.payload)->tgid == (uint32_t)getpid();
+	}
+	assert_int_equal(last, VMPROF_MSG_SNAP_END);
+	assert_int_equal(self, 1);
+	assert_true(maps > 1);
+}
+
+static void test_uuid(void **state)
+{
+	static const uint8_t want[16] = { 0x54, 0xba, 0xbf, 0xaa, 0x55, 0xce, 0x43, 0x68,
+					  0x96, 0x64, 0xdf, 0x58, 0x0f, 0xe6, 0x15, 0x10 };
+	uint8_t id[16];
+
+	(void)state;
+	assert_int_equal(vmp_hello_parse_uuid("54babfaa-55ce-4368-9664-df580fe61510\n", id), 1);
+	assert_memory_equal(id, want, 16);
+	assert_int_equal(vmp_hello_parse_uuid("54babfaa-55ce-4368-9664-df580fe6151\n", id), 0);
+	assert_int_equal(vmp_hello_parse_uuid("", id), 0);
+	assert_int_equal(vmp_hello_parse_uuid("+1 1-1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", id), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ksyms),
+		cmocka_unit_test(test_ksyms_long),
+		cmocka_unit_test(test_ksyms_empty),
+		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_uuid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

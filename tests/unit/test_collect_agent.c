@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_collect_agent.c - the conversation with an agent, played over a socket pair; fetched objects. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/agent.h"
+#include "collect/control.h"
+#include "collect/fetch.h"
+#include "collect/statedir.h"
+#include "util/file.h"
+
+#define SECOND 1000000000ULL
+
+static struct vmp_agent agent;
+static struct vmp_frame_decoder heard;	/* what the host sent */
+static int guest = -1;			/* the guest's end */
+static uint32_t guest_seq;
+static uint64_t now_ns;
+static int kept, objects, object_wanted;
+static uint16_t last_kept;
+
+static void keep(void *arg, const struct vmprof_frame *wire, const void *payload, uint32_t len)
+{
+	struct vmprof_frame again;
+
+	(void)arg;
+	/* what is kept is a frame that checks */
+	vmp_frame_build(&again, le16toh(wire->type), le32toh(wire->seq), payload, len);
+	assert_memory_equal(&again, wire, sizeof(again));
+	last_kept = le16toh(wire->type);
+	kept++;
+}
+
+static int object(void *arg, const struct vmp_msg_object *o)
+{
+	(void)arg;
+	(void)o;
+	objects++;
+	return object_wanted;
+}
+
+static void changed(void *arg)
+{
+	(void)arg;
+}
+
+static int connect_pair(void **state)
+{
+	static const struct vmp_agent_ops ops = { keep, object, changed };
+	int pair[2];
+
+	(void)state;
+	kept = objects = object_wanted = 0;
+	guest_seq = 0;
+	now_ns = SECOND;
+	vmp_frame_decoder_init(&heard);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair))
+		return -1;
+	guest = pair[1];
+	vmp_agent_init(&agent, 0x1234, &ops, NULL);
+	vmp_agent_adopt(&agent, pair[0], now_ns);
+	return 0;
+}
+
+static int close_pair(void **state)
+{
+	(void)state;
+	vmp_agent_close(&agent);
+	if (guest >= 0)
+		close(guest);
+	guest = -1;
+	return 0;
+}
+
+static void host_reads(void)
+{
+	vmp_agent_ready(&agent, POLLIN, now_ns);
+}
+
+static void say(uint16_t type, const void *payload, size_t len)
+{
+	struct vmprof_frame f;
+
+	vmp_frame_build(&f, type, guest_seq++, payload, len);
+	assert_int_equal(write(guest, &f, sizeof(f)), sizeof(f));
+	assert_int_equal(write(guest, payload, len), len);
+	host_reads();
+}
+
+static void say_hello(uint32_t version)
+{
+	struct vmprof_hello h = {
+		.version = htole32(version), .compat = htole32(version), .tsc = htole64(5),
+	};
+
+	guest_seq = 0;
+	say(VMPROF_MSG_HELLO, &h, sizeof(h));
+}
+
+static void say_token(uint16_t type, uint64_t token)
+{
+	struct vmprof_token t = { htole64(token), htole64(9) };
+
+	say(type, &t, sizeof(t));
+}
+
+/* The next frame that the host sent; 0 none. */
+static unsigned int hear(struct vmp_agent_msg *m)
+{
+	struct vmprof_frame f;
+	const void *payload;
+	size_t room;
+	ssize_t n;
+
+	if (!vmp_frame_next(&heard, &f, &payload)) {
+		void *to = vmp_frame_space(&heard, &room);
+
+		n = read(guest, to, room);
+		if (n <= 0)
+			return 0;
+		vmp_frame_fed(&heard, n);
+		if (!vmp_frame_next(&heard, &f, &payload))
+			return 0;
+	}
+	assert_int_equal(vmp_agent_msg_parse(f.type, payload, f.len, m), 0);
+	return f.type;
+}
+
+/* Up to the first whole snapshot */
+static void get_running(void)
+{
+	struct vmp_agent_msg m;
+
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say_token(VMPROF_MSG_SNAP_BEGIN, m.token.token);
+	say_token(VMPROF_MSG_SNAP_END, m.token.token);
+	assert_int_equal(agent.state, VMP_AGENT_RUNNING);
+}
+
+static void test_whole_conversation(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	assert_int_equal(m.host_hello.session, 0x1234);
+	assert_true(m.host_hello.credit > 0);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(agent.state, VMP_AGENT_STARTED);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say_token(VMPROF_MSG_SNAP_BEGIN, m.token.token);
+	assert_int_equal(agent.echo.guest_tsc, 9);
+	assert_true(agent.echo.sent_tsc <= agent.echo.got_tsc);
+	say_token(VMPROF_MSG_SNAP_END, m.token.token);
+	assert_int_equal(agent.state, VMP_AGENT_RUNNING);
+	vmp_agent_stop(&agent);
+	assert_int_equal(hear(&m), VMPROF_MSG_STOP);
+	say_token(VMPROF_MSG_DONE, m.token.token - 1);	/* of another one */
+	assert_int_equal(agent.state, VMP_AGENT_STOPPING);
+	say_token(VMPROF_MSG_DONE, m.token.token);
+	assert_int_equal(agent.state, VMP_AGENT_DONE);
+	assert_int_equal(kept, 5);
+	assert_int_equal(hear(&m), 0);
+}
+
+static void test_agent_restarts(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	/* a new agent says HELLO by itself: it has neither credit nor START */
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	assert_int_equal(agent.counts.hellos, 3);
+}
+
+static void test_agent_dies_within_a_frame(void **state)
+{
+	static const uint8_t half[2000];
+	struct vmprof_frame f;
+
+	(void)state;
+	get_running();
+	vmp_frame_build(&f, VMPROF_MSG_MAP, guest_seq, half, sizeof(half));
+	assert_int_equal(write(guest, &f, sizeof(f)), sizeof(f));
+	host_reads();
+	say_hello(VMPROF_PROTO_VERSION);	/* swallowed by the half frame */
+	assert_int_equal(agent.counts.hellos, 1);
+	now_ns += 2 * SECOND;
+	vmp_agent_tick(&agent, now_ns);
+	assert_int_equal(agent.counts.hellos, 1);	/* the rest may still come */
+	now_ns += 5 * SECOND;
+	vmp_agent_tick(&agent, now_ns);
+	assert_int_equal(agent.counts.hellos, 2);
+	assert_int_equal(agent.in.stats.bad_frames, 1);
+}
+
+static void test_versions(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	hear(&m);
+	say_hello(VMPROF_PROTO_VERSION + 1);
+	assert_int_equal(agent.state, VMP_AGENT_REFUSED);
+	assert_false(vmp_agent_is_there(&agent));
+	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
+	assert_int_equal(agent.counts.stale, 1);
+	assert_int_equal(hear(&m), 0);
+}
+
+static void test_left_over_frames(void **state)
+{
+	(void)state;
+	/* from the conversation with a collector before us */
+	say_token(VMPROF_MSG_SNAP_END, 1);
+	assert_int_equal(kept, 0);
+	assert_int_equal(agent.counts.stale, 1);
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+}
+
+static void test_refused_messages(void **state)
+{
+	struct vmprof_proc p = { .nr_maps = htole32(100) };
+	struct vmprof_credit c = { .bytes = 1 };
+	int before;
+
+	(void)state;
+	get_running();
+	before = kept;
+	say(VMPROF_MSG_EXIT, &p, sizeof(p));		/* 100 maps that are not there */
+	say(VMPROF_MSG_CREDIT, &c, sizeof(c));		/* only a host says that */
+	say(0x7777, "?", 1);
+	assert_int_equal(agent.counts.refused, 2);
+	assert_int_equal(agent.in.stats.unknown, 1);
+	assert_int_equal(kept, before);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, before + 1);
+	assert_int_equal(last_kept, VMPROF_MSG_COMM);
+}
+
+static void test_losses_add_up(void **state)
+{
+	struct vmprof_agent_lost l = { .count = { htole64(5) } };
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	say(VMPROF_MSG_LOST, &l, sizeof(l));
+	l.count[0] = htole64(7);
+	say(VMPROF_MSG_LOST, &l, sizeof(l));
+	assert_int_equal(agent.counts.lost[0], 7);
+	say_hello(VMPROF_PROTO_VERSION);	/* counts begin anew */
+	hear(&m);
+	say_hello(VMPROF_PROTO_VERSION);
+	l.count[0] = htole64(2);
+	say(VMPROF_MSG_LOST, &l, sizeof(l));
+	assert_int_equal(agent.counts.lost[0], 9);
+}
+
+static void test_credit(void **state)
+{
+	static struct { struct vmprof_ksyms k; char text[60000]; } k;
+	struct vmp_agent_msg m;
+	uint64_t given = 0, sent = 0;
+	unsigned int type;
+	int i;
+
+	(void)state;
+	get_running();
+	k.k.total = htole64(20 * sizeof(k.text));
+	for (i = 0; i < 20; i++) {
+		k.k.offset = htole64(i * sizeof(k.text));
+		assert_false(agent.ksyms_whole);
+		say(VMPROF_MSG_KSYMS, &k, sizeof(k));
+		sent += sizeof(k);
+		while ((type = hear(&m))) {
+			assert_int_equal(type, VMPROF_MSG_CREDIT);
+			given += m.credit.bytes;
+		}
+	}
+	assert_true(agent.ksyms_whole);
+	assert_true(given <= sent);
+	assert_true(sent - given < 1 << 18);
+}
+
+static void test_talks_too_much(void **state)
+{
+	static struct { struct vmprof_ksyms k; char text[60000]; } k;
+	uint64_t said = 0;
+
+	(void)state;
+	get_running();
+	k.k.total = htole64(sizeof(k.text));
+	while (vmp_agent_events(&agent) & POLLIN) {
+		say(VMPROF_MSG_KSYMS, &k, sizeof(k));
+		said += sizeof(k);
+		assert_true(said <= VMP_AGENT_BURST_BYTES + sizeof(k));
+	}
+	/* it is heard again, but no faster than the rate */
+	now_ns += SECOND;
+	vmp_agent_tick(&agent, now_ns);
+	assert_true(agent.budget_bytes > 0);
+	assert_true(agent.budget_bytes <= VMP_AGENT_RATE_BYTES + SECOND / 1000000);
+}
+
+static void test_stop_without_agent(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	hear(&m);
+	vmp_agent_stop(&agent);
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	say_hello(VMPROF_PROTO_VERSION);	/* too late: nothing begins */
+	assert_int_equal(hear(&m), 0);
+	assert_false(vmp_agent_is_there(&agent));
+}
+
+static void test_port_closed_by_guest(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	vmp_agent_gone(&agent);
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);	/* for the next one */
+}
+
+static void test_end_of_stream(void **state)
+{
+	(void)state;
+	get_running();
+	close(guest);
+	guest = -1;
+	host_reads();
+	assert_int_equal(agent.state, VMP_AGENT_CLOSED);
+	assert_int_equal(agent.fd, -1);
+	assert_int_equal(vmp_agent_events(&agent), 0);
+}
+
+/* ------------------------------------------------------------- objects */
+
+static char cache[64];
+static struct vmp_fetch fetch;
+
+static int make_cache(void **state)
+{
+	(void)state;
+	strcpy(cache, "/tmp/vmprof-test.XXXXXX");
+	vmp_fetch_init(&fetch);
+	return !mkdtemp(cache) || setenv("VMPROF_OBJCACHE", cache, 1);
+}
+
+static int remove_cache(void **state)
+{
+	char cmd[128];
+
+	(void)state;
+	vmp_fetch_free(&fetch);
+	unsetenv("VMPROF_OBJCACHE");
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", cache);
+	return system(cmd);
+}
+
+static int files_in_cache(void)
+{
+	char cmd[128];
+	FILE *f;
+	int n = -1;
+
+	snprintf(cmd, sizeof(cmd), "find %s -type f | wc -l", cache);
+	f = popen(cmd, "r");
+	if (f && fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+static int piece(uint32_t file, uint64_t offset, uint64_t total, const char *data, uint32_t status)
+{
+	const struct vmp_msg_object o = {
+		.file = file, .status = status, .offset = offset, .total = total,
+		.data = { data, (uint32_t)strlen(data) },
+	};
+
+	return vmp_fetch_object(&fetch, &o, now_ns);
+}
+
+static void test_fetch(void **state)
+{
+	const struct vmp_fetch_item *it;
+	char path[4096], *data;
+	size_t len;
+
+	(void)state;
+	now_ns = SECOND;
+	assert_int_equal(vmp_fetch_add(&fetch, 7, 8, (const uint8_t *)"\xab\xcd", 2, "abcd"), 0);
+	assert_int_equal(vmp_fetch_add(&fetch, 8, 3, NULL, 0, "x0123"), 0);
+	assert_string_equal(fetch.items[0].build_id, "abcd");
+	it = vmp_fetch_next(&fetch, now_ns);
+	assert_int_equal(it->file, 7);
+	assert_null(vmp_fetch_next(&fetch, now_ns));	/* one at a time */
+	assert_int_equal(piece(9, 0, 8, "other", 0), 0);	/* not asked for */
+	assert_int_equal(piece(7, 0, 8, "half", 0), 1);
+	assert_false(vmp_objcache_has("abcd"));		/* not before it is whole */
+	assert_int_equal(piece(7, 4, 8, "full", 0), 1);
+	assert_true(vmp_objcache_has("abcd"));
+	vmp_objcache_path(path, sizeof(path), "abcd");
+	assert_int_equal(vmp_file_read(path, 100, &data, &len), 0);
+	assert_string_equal(data, "halffull");
+	free(data);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns)->file, 8);
+	assert_int_equal(piece(8, 0, 3, "xyz", 0), 1);
+	assert_null(vmp_fetch_next(&fetch, now_ns));
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.fetched, 2);
+	/* known now: listed, not asked for */
+	assert_int_equal(vmp_fetch_add(&fetch, 9, 8, NULL, 0, "abcd"), 0);
+	assert_null(vmp_fetch_next(&fetch, now_ns));
+	assert_true(vmp_fetch_done(&fetch));
+}
+
+static void test_fetch_refuses(void **state)
+{
+	static const struct { uint64_t offset, total; const char *data; uint32_t status; } bad[] = {
+		{ 0, 9, "x", 0 },	/* another size than was told */
+		{ 4, 8, "x", 0 },	/* a hole */
+		{ 0, 8, "", 2 },	/* the guest could not read it */
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(vmp_fetch_add(&fetch, 1 + i, 8, NULL, 0, "abcd"), 0);
+		assert_non_null(vmp_fetch_next(&fetch, now_ns));
+		assert_int_equal(piece(1 + i, bad[i].offset, bad[i].total, bad[i].data,
+				       bad[i].status), 1);
+		assert_int_equal(fetch.failed, i + 1);
+	}
+	assert_int_equal(files_in_cache(), 0);
+	assert_int_equal(vmp_fetch_add(&fetch, 1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "ef01"),
+			 -ENOBUFS);
+	assert_int_equal(vmp_fetch_add(&fetch, 1, VMP_FETCH_SUM_BYTES, NULL, 0, "ef01"), -ENOBUFS);
+}
+
+static void test_fetch_timeout(void **state)
+{
+	(void)state;
+	now_ns = SECOND;
+	vmp_fetch_add(&fetch, 1, 8, NULL, 0, "abcd");
+	vmp_fetch_add(&fetch, 2, 8, NULL, 0, "abce");
+	assert_non_null(vmp_fetch_next(&fetch, now_ns));
+	piece(1, 0, 8, "ha", 0);
+	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS);
+	assert_int_equal(fetch.failed, 0);
+	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS + 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(piece(1, 2, 8, "late", 0), 0);
+	vmp_fetch_abort(&fetch);
+	assert_int_equal(fetch.failed, 2);
+	assert_int_equal(files_in_cache(), 0);
+}
+
+/* ------------------------------------------------ messages, state, socket */
+
+static void test_control(void **state)
+{
+	struct vmp_control_client *k = NULL;
+	struct vmp_control c;
+	struct pollfd p[1 + VMP_CONTROL_CLIENTS];
+	char *json = NULL;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	setenv("VMPROF_RUN_DIR", cache, 1);
+	assert_true(vmp_control_ask("status", NULL) < 0);	/* nobody there */
+	vmp_control_init(&c);
+	assert_int_equal(vmp_control_open(&c), 0);
+	pid = fork();
+	if (!pid)
+		_exit(vmp_control_ask("status", &json) == 3 && json && !strcmp(json, "{}") ? 0 : 1);
+	assert_int_equal(vmp_control_fill(&c, p), 1);
+	assert_int_equal(poll(p, 1, 5000), 1);
+	vmp_control_accept(&c);
+	assert_int_equal(vmp_control_fill(&c, p), 2);
+	assert_int_equal(poll(p + 1, 1, 5000), 1);
+	assert_int_equal(vmp_control_read(&c, p[1].fd, &k), VMP_CONTROL_STATUS);
+	vmp_control_reply(k, 'J', "{}", 0);
+	vmp_control_reply(k, 'X', "3", 1);
+	assert_int_equal(vmp_control_fill(&c, p), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* a descriptor that was dropped meanwhile is no client */
+	assert_int_equal(vmp_control_read(&c, p[1].fd, &k), VMP_CONTROL_NOTHING);
+	vmp_control_close(&c);
+	unsetenv("VMPROF_RUN_DIR");
+}
+
+static void test_state(void **state)
+{
+	char path[4096], *json;
+	int lock, status;
+	pid_t pid, seen;
+
+	(void)state;
+	setenv("VMPROF_RUN_DIR", cache, 1);
+	assert_int_equal(vmp_state_look(&seen, &json), VMP_STATE_NONE);
+	lock = vmp_state_lock();
+	assert_true(lock >= 0);
+	pid = fork();
+	if (!pid)
+		_exit(vmp_state_lock() != -EBUSY || vmp_state_look(&seen, &json) !=
+		      VMP_STATE_RUNNING || seen != getppid());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* killed: the lock went with it, session.json stays */
+	vmp_file_write(vmp_state_path(path, sizeof(path), "session.json"), "{}", 2);
+	close(lock);
+	assert_int_equal(vmp_state_look(&seen, &json), VMP_STATE_STALE);
+	assert_int_equal(seen, getpid());
+	assert_string_equal(json, "{}");
+	free(json);
+	vmp_state_clean();
+	assert_int_equal(vmp_state_look(&seen, &json), VMP_STATE_NONE);
+	unsetenv("VMPROF_RUN_DIR");
+}
+
+#define WITH_AGENT(t) cmocka_unit_test_setup_teardown(t, connect_pair, close_pair)
+#define WITH_CACHE(t) cmocka_unit_test_setup_teardown(t, make_cache, remove_cache)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_AGENT(test_whole_conversation),
+		WITH_AGENT(test_agent_restarts),
+		WITH_AGENT(test_agent_dies_within_a_frame),
+		WITH_AGENT(test_versions),
+		WITH_AGENT(test_left_over_frames),
+		WITH_AGENT(test_refused_messages),
+		WITH_AGENT(test_losses_add_up),
+		WITH_AGENT(test_credit),
+		WITH_AGENT(test_talks_too_much),
+		WITH_AGENT(test_stop_without_agent),
+		WITH_AGENT(test_port_closed_by_guest),
+		WITH_AGENT(test_end_of_stream),
+		WITH_CACHE(test_fetch),
+		WITH_CACHE(test_fetch_refuses),
+		WITH_CACHE(test_fetch_timeout),
+		WITH_CACHE(test_control),
+		WITH_CACHE(test_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

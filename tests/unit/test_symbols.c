@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_symbols.c - names for addresses: real ELF files made by the compiler
+ * (PIE, shared, stripped), kallsyms text, demangling.
+ */
+#include "gen.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "model/demangle.h"
+#include "model/elfsyms.h"
+#include "model/ksyms.h"
+#include "model/objcache.h"
+#include "report/profile.h"
+
+static char *dir;
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	gen_rmdir(dir);
+	return 0;
+}
+
+static const char source[] =
+	"#include <stdio.h>\n"
+	"__attribute__((noinline)) static int hidden(int x) { return x * 7; }\n"
+	"__attribute__((noinline, noclone)) int visible(int x) { return hidden(x) + puts(\"a\"); }\n"
+	"__attribute__((alias(\"visible\"))) int __visible_alias(int x);\n"
+	"__attribute__((weak, alias(\"visible\"))) int a(int x);\n"
+	"asm(\".text\\n.globl no_size\\nno_size:\\n.skip 64, 0x90\\n.globl after\\n\"\n"
+	"    \".type after, @function\\nafter:\\n ret\\n.size after, 1\\n\");\n"
+	"#ifdef MAIN\nint main(int c, char **v) { (void)v; return visible(c); }\n#endif\n";
+
+/* Compile it with @flags; the result is DIR/NAME. */
+static char *build(const char *name, const char *flags)
+{
+	static char out[128];
+	char cmd[512], src[128];
+
+	snprintf(src, sizeof(src), "%s/x.c", dir);
+	snprintf(out, sizeof(out), "%s/%s", dir, name);
+	gen_write(src, source, sizeof(source) - 1);
+	snprintf(cmd, sizeof(cmd), "${CC:-cc} -O1 -o %s %s %s", out, flags, src);
+	assert_int_equal(system(cmd), 0);
+	return out;
+}
+
+/* Link-time address by nm, which is not ours */
+static uint64_t nm(const char *file, const char *symbol, const char *flag)
+{
+	char cmd[256], line[256];
+	uint64_t addr = 0;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "nm %s %s | grep ' %s$'", flag, file, symbol);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	addr = strtoull(line, NULL, 16);
+	pclose(f);
+	assert_true(addr > 0);
+	return addr;
+}
+
+static const char *name_at(struct vmp_elf *e, uint64_t vaddr)
+{
+	const struct vmp_symbol *s = vmp_elf_symbol(e, vaddr);
+
+	return s ? s->name : "(none)";
+}
+
+static void check_common(const char *file, const char *nm_flag)
+{
+	uint64_t visible = nm(file, "visible", nm_flag);
+	struct vmp_elf *e;
+
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	assert_string_equal(name_at(e, visible), "visible");	/* not an alias of it */
+	assert_string_equal(name_at(e, visible + 1), "visible");
+	/* a symbol without a size reaches to the next one */
+	assert_string_equal(name_at(e, nm(file, "no_size", nm_flag)), "no_size");
+	assert_string_equal(name_at(e, nm(file, "no_size", nm_flag) + 63), "no_size");
+	assert_string_equal(name_at(e, nm(file, "after", nm_flag)), "after");
+	vmp_elf_close(e);
+}
+
+static void test_pie(void **state)
+{
+	const char *file = build("pie", "-DMAIN -fPIE -pie");
+	uint64_t hidden = nm(file, "hidden", ""), vaddr;
+	struct vmp_elf *e;
+
+	(void)state;
+	check_common(file, "");
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	assert_false(vmp_elf_stripped(e));
+	assert_string_equal(name_at(e, hidden), "hidden");
+	/* a PIE's text lies at the same offset as address here */
+	assert_int_equal(vmp_elf_vaddr(e, hidden, &vaddr), 0);
+	assert_int_equal(vaddr, hidden);
+	assert_int_equal(vmp_elf_vaddr(e, 1ULL << 40, &vaddr), -ENOENT);
+	vmp_elf_close(e);
+}
+
+/* At a fixed address offsets and addresses differ. */
+static void test_fixed_address(void **state)
+{
+	const char *file = build("exe", "-DMAIN -fno-pie -no-pie");
+	uint64_t visible = nm(file, "visible", ""), vaddr;
+	struct vmp_elf *e;
+
+	(void)state;
+	check_common(file, "");
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	assert_int_equal(vmp_elf_vaddr(e, visible - 0x400000, &vaddr), 0);
+	assert_int_equal(vaddr, visible);
+	vmp_elf_close(e);
+}
+
+static void test_stripped_library(void **state)
+{
+	const char *file = build("lib.so", "-fPIC -shared");
+	uint64_t hidden = nm(file, "hidden", ""), visible = nm(file, "visible", "");
+	char cmd[256];
+	struct vmp_elf *e;
+
+	(void)state;
+	check_common(file, "");
+	snprintf(cmd, sizeof(cmd), "strip %s", file);
+	assert_int_equal(system(cmd), 0);
+	check_common(file, "-D");
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	assert_true(vmp_elf_stripped(e));
+	assert_string_equal(name_at(e, visible), "visible");
+	/* never the neighbour's name: its own address */
+	snprintf(cmd, sizeof(cmd), "sub_%llx", (unsigned long long)hidden);
+	assert_string_equal(name_at(e, hidden), cmd);
+	vmp_elf_close(e);
+}
+
+static void test_plt(void **state)
+{
+	const char *file = build("lib.so", "-fPIC -shared -fcf-protection=none");
+	struct vmp_elf *e;
+	uint64_t at, plt = 0;
+	char cmd[256], line[256];
+	int found = 0;
+	FILE *f;
+
+	(void)state;
+	/* objdump names stubs on its own account */
+	snprintf(cmd, sizeof(cmd), "objdump -d %s | grep '<puts@plt>:'", file);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	plt = strtoull(line, NULL, 16);
+	pclose(f);
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	for (at = plt; at < plt + 16; at++)
+		found += !strcmp(name_at(e, at), "puts@plt");
+	assert_int_equal(found, 16);
+	vmp_elf_close(e);
+}
+
+static void test_no_elf(void **state)
+{
+	struct vmp_elf *e;
+	char file[128];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/x", dir);
+	gen_write(file, "#!/bin/sh\necho this is no ELF file at all, but long enough\n", 60);
+	assert_int_equal(vmp_elf_open(&e, file), -ENOEXEC);
+	gen_write(file, "", 0);
+	assert_int_equal(vmp_elf_open(&e, file), -ENOEXEC);
+	assert_int_equal(vmp_elf_open(&e, dir), -ENOEXEC);
+	assert_int_equal(vmp_elf_open(&e, "/nonexistent"), -ENOENT);
+}
+
+/* Tables that lie outside of the file */
+static void test_impossible_elf(void **state)
+{
+	Elf64_Ehdr h = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
+	};
+	struct vmp_elf *e;
+
+	(void)state;
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), 0);
+	vmp_elf_close(e);
+	h.e_phnum = 1;
+	h.e_phentsize = sizeof(Elf64_Phdr);
+	h.e_phoff = 1ULL << 40;
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+	h.e_phoff = sizeof(h);	/* just behind the end */
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+	h.e_phnum = 0;
+	h.e_shoff = 1ULL << 40;
+	h.e_shentsize = sizeof(Elf64_Shdr);
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+}
+
+/* A function inside another: behind the inner one it is the outer one again. */
+static void test_nested_symbols(void **state)
+{
+	struct vmp_symbol outer = { .start = 0x100, .end = 0x200, .name = "outer" };
+	struct vmp_symbol inner = { .start = 0x120, .end = 0x130, .name = "inner" };
+	struct vmp_symtab t = { 0 };
+
+	(void)state;
+	assert_int_equal(vmp_vec_push(&t.sym, inner), 0);
+	assert_int_equal(vmp_vec_push(&t.sym, outer), 0);
+	assert_int_equal(vmp_symtab_sort(&t), 0);
+	assert_string_equal(vmp_symtab_find(&t, 0x110)->name, "outer");
+	assert_string_equal(vmp_symtab_find(&t, 0x12f)->name, "inner");
+	assert_string_equal(vmp_symtab_find(&t, 0x130)->name, "outer");
+	assert_null(vmp_symtab_find(&t, 0x200));
+	assert_null(vmp_symtab_find(&t, 0xff));
+	vmp_symtab_free(&t);
+}
+
+/* From a guest's address to a name, through the object cache */
+static void test_guest_function(void **state)
+{
+	const uint8_t id[] = { 0xab, 0xcd, 0xef };
+	const char *file = build("lib.so", "-fPIC -shared -Wl,-z,separate-code");
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	uint64_t visible = nm(file, "visible", ""), base = 0x7f1234560000;
+	char cmd[512], path[128];
+	struct vmp_profile *p;
+	struct vmp_model *m;
+	static struct gen g;
+
+	(void)state;
+	snprintf(cmd, sizeof(cmd), "mkdir %s/ab && cp %s %s/ab/cdef", dir, file, dir);
+	assert_int_equal(system(cmd), 0);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	assert_true(vmp_objcache_has("abcdef"));
+	assert_false(vmp_objcache_has("abcdee"));
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, 0x5000000, 10, 1, 0, "app");
+	/* as the loader does: the text segment's pages, at their file offset */
+	gen_map(&g, 1600, 0x5000000, 10, base + 0x1000, base + 0x2000, 0x1000, 100, "/usr/lib/lib.so");
+	gen_file(&g, 1, 100, 1000, id, sizeof(id), "/usr/lib/lib.so");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_guest(&g, GEN_VM, 2000, 0x5000000, 3, base + visible + 2, 3);
+	gen_records_flush(&g, 0, 0, 0);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&m, path), 0);
+	assert_int_equal(vmp_profile_create(&p, m, &o), 0);
+	assert_int_equal(p->domains.v[0].rows.nr, 1);
+	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[0].function), "visible");
+	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[0].module), "lib.so");
+	assert_int_equal(p->domains.v[0].with_function, 3);
+	vmp_profile_destroy(p);
+	vmp_model_close(m);
+}
+
+static void test_cache_keys(void **state)
+{
+	struct vmp_msg_file f = { .file = 1, .ino = 5, .bytes = 7, .path = { "/a", 2 } };
+	uint8_t boot[16] = { 1 };
+	char key[VMP_OBJKEY_MAX], other[VMP_OBJKEY_MAX], path[256];
+
+	(void)state;
+	vmp_objcache_key(key, boot, &f);
+	assert_int_equal(key[0], 'x');
+	assert_int_equal(strlen(key), 33);
+	f.mtime_ns = 1;
+	vmp_objcache_key(other, boot, &f);
+	assert_string_not_equal(key, other);
+	f.build_id_len = 20;
+	memset(f.build_id, 0x2f, 20);	/* '/' */
+	vmp_objcache_key(key, boot, &f);
+	assert_string_equal(key, "2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f");
+	setenv("VMPROF_OBJCACHE", "/c", 1);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "abcdef"), 0);
+	assert_string_equal(path, "/c/ab/cdef");
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "../../etc/passwd"), -EINVAL);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "ab"), -EINVAL);
+	assert_int_equal(vmp_objcache_path(path, 5, "abcdef"), -ENAMETOOLONG);
+}
+
+/* -------------------------------------------------------------- kallsyms */
+
+static struct vmp_symtab table;
+static struct vmp_strings strings;
+static char *text;
+
+static void parse(const char *s)
+{
+	text = strdup(s);
+	assert_int_equal(vmp_strings_init(&strings), 0);
+	assert_int_equal(vmp_ksyms_parse(&table, text, strlen(text), &strings), 0);
+}
+
+static void put_back(void)
+{
+	vmp_symtab_free(&table);
+	vmp_strings_deinit(&strings);
+	free(text);
+}
+
+static const char *ksym(uint64_t addr)
+{
+	const struct vmp_symbol *s = vmp_symtab_find(&table, addr);
+
+	return s ? s->name : "(none)";
+}
+
+static void test_kallsyms(void **state)
+{
+	(void)state;
+	parse("ffffffff81000000 T startup_64\n"
+	      "ffffffff81000000 T _stext\n"
+	      "ffffffff81000100 t local\n"
+	      "ffffffff81000100 W weak\n"
+	      "ffffffff81000200 D data\n"
+	      "garbage\n"
+	      "ffffffff8100030z T broken\n"
+	      "ffffffff81000300 T \n"
+	      "ffffffff81000400 T last\n"
+	      "ffffffffc0000ff0 t mod_end\t[mod]\n"
+	      "ffffffffc0009000 t other_fn\t[other]\n"
+	      "ffffffffc000a000 t cut_li");
+	assert_string_equal(ksym(0xffffffff81000000), "startup_64");
+	assert_string_equal(ksym(0xffffffff810000ff), "startup_64");
+	assert_string_equal(ksym(0xffffffff81000150), "weak");
+	assert_string_equal(ksym(0xffffffff81000250), "weak");	/* data is no end */
+	assert_string_equal(ksym(0xffffffff81000450), "last");
+	assert_string_equal(ksym(0xffffffffc0000ff8), "mod_end");
+	assert_string_equal(ksym(0xffffffffc0001000), "(none)");	/* behind the module */
+	assert_string_equal(ksym(0xffffffffc0009100), "other_fn");
+	assert_string_equal(ksym(0xffffffffc000a000), "(none)");
+	assert_string_equal(ksym(0x1000), "(none)");
+	assert_string_equal(vmp_strings_get(&strings, vmp_symtab_find(&table, 0xffffffffc0009100)->module),
+			    "[other]");
+	put_back();
+}
+
+/* A host that hides addresses gives zeros: no symbols, not one at 0. */
+static void test_hidden_kallsyms(void **state)
+{
+	(void)state;
+	parse("0000000000000000 T startup_64\n0000000000000000 T other\n");
+	assert_int_equal(table.sym.nr, 0);
+	assert_string_equal(ksym(0), "(none)");
+	put_back();
+}
+
+static void test_demangle(void **state)
+{
+	char buf[256], bomb[500] = "_Z1f";
+	int i;
+
+	(void)state;
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "quantum_toffoli"), "quantum_toffoli");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_Znonsense"), "_Znonsense");
+#ifdef HAVE_DEMANGLE
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_ZN3foo3barEi"), "foo::bar(int)");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf),
+					 "_ZN7mycrate3foo17h0123456789abcdefE"), "mycrate::foo");
+	assert_string_equal(vmp_demangle(buf, 4, "_ZN3foo3barEi"), "_ZN3foo3barEi");
+#endif
+	/* f(a<int, int>, a<#1, #1>, a<#2, #2>, ...): 2^34 times int at the end */
+	strcat(bomb, "1aIiiE");
+	for (i = 0; i < 34; i++)
+		sprintf(bomb + strlen(bomb), i < 10 ? "S_IS%d_S%d_E" : "S_IS%c_S%c_E",
+			i < 10 ? i : 'A' + i - 10, i < 10 ? i : 'A' + i - 10);
+	assert_ptr_equal(vmp_demangle(buf, sizeof(buf), bomb), bomb);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt),
+		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
+		cmocka_unit_test(test_nested_symbols), T(test_guest_function), cmocka_unit_test(test_cache_keys),
+		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_hidden_kallsyms),
+		cmocka_unit_test(test_demangle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
