@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Two domains in one session: each has its own processes, whatever their CR3 values are.
+. /src/tests/lab/cases/common.sh
+plan 11
+
+case_guest web01 || bail "web01 is up"
+case_guest web02 || bail "web02 is up"
+case_idle
+f=/out/two.vmprof
+rm -f $f
+case_guest_run web01 "timeout 60 /root/work/burn-a 100000000"
+case_guest_run web02 "timeout 60 /root/work/burn-b 100000000"
+sleep 1
+ok "start --domain web01 --domain web02" vmprof start --domain web01 --domain web02 --period 200us --output $f
+sleep 12
+ok "stop" vmprof stop
+case_quiet web01
+case_quiet web02
+case_report $f
+is "both domains are in the report" "$(case_json '[.domains[].name] | sort | join(" ")')" "web01 web02"
+user='[.domains[] | select(.name == "%s").rows[] | select(.side == "guest_user" and (.function | test("burn_")))] | map(.process + ":" + .function) | unique | join(" ")'
+is "web01 ran burn-a and nothing of web02" "$(case_json "${user/\%s/web01}")" "burn-a:burn_a_work"
+is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "burn-b:burn_b_work"
+for d in web01 web02; do
+	at_least "99 % of $d's samples have process and function" \
+		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved_function * 100 / .guest_samples")" 99
+done
+case_report $f --domain web02
+is "--domain leaves only that one" "$(case_json '[.domains[].name] | join(" ")')" web02
+
+# web02 is now a neighbour that nobody profiles
+f=/out/neighbour.vmprof
+rm -f $f
+case_guest_run web01 "timeout 60 /root/work/burn-a 100000000"
+case_guest_run web02 "timeout 60 /root/work/burn-b 100000000"
+case_guest_run web02 "timeout 60 /root/work/burn-b 100000000"
+ok "start --domain web01 beside a busy web02" vmprof start --domain web01 --period 200us --output $f
+sleep 10
+ok "stop" vmprof stop
+case_report $f
+at_least "what web02 took from web01's vCPUs is steal" \
+	"$(case_json '.domains[0] | .steal * 100 / .total')" 5
+case_quiet web01
+lab_guest_destroy web02
+finish

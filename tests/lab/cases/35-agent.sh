@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# short: yes
+# A guest without an agent; an agent that is killed and comes back within a session.
+. /src/tests/lab/cases/common.sh
+plan 18
+
+case_guest web01 || bail "web01 is up with its agent"
+case_idle
+
+# The state of web01's agent as the collector sees it
+agent() { vmprof status --json | jq -r ".domains[0].agent.$1"; }
+agent_runs_again() { [ "$(agent state)" = running ] && [ "$(agent hellos)" -gt "$1" ]; }
+
+# --- no agent
+f=/out/no-agent.vmprof
+# the channel's coming would start it
+lab_ssh web01 'systemctl mask --now --runtime vmprof-agent' 2> /dev/null
+output=$(vmprof start --domain web01 --output $f --period 200000 2>&1) || bail "start without an agent" "$output"
+pass "start without an agent"
+like "... says so, and what to do" "$output" "no agent in the guest"
+case_guest_run web01 '/root/work/burn-a 100000'
+sleep 5
+output=$(vmprof stop 2>&1) || bail "stop without an agent" "$output"
+lab_ssh web01 'pkill burn-a'
+pass "stop without an agent"
+like "... says so again" "$output" "no agent answered"
+case_report $f || bail "report without an agent"
+at_least "the guest's samples are there" "$(case_json .totals.guest_samples)" 500
+is "none of its user samples has a process" "$(case_json '[.domains[0].rows[] | select(.side == "guest_user" and .process == "burn-a")] | length')" 0
+at_least "user code is told apart from the kernel" "$(case_json .totals.guest_user)" 100
+like "the report says what is missing" "$(vmprof report $f 2>&1)" "no agent"
+like "doctor says so" "$(vmprof doctor --domain web01)" "^--  web01: no agent answers"
+
+# --- the agent comes while the session runs, is killed, comes back
+f=/out/agent-killed.vmprof
+vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail "start"
+lab_ssh web01 'systemctl unmask --runtime vmprof-agent; systemctl start vmprof-agent' 2> /dev/null
+ok "an agent that comes late is heard" lab_wait 20 agent_runs_again 0
+before=$(agent hellos)
+lab_ssh web01 'systemctl kill -s KILL vmprof-agent; sleep 1; systemctl restart vmprof-agent'
+ok "after kill -9 it is heard again" lab_wait 30 agent_runs_again "$before"
+lab_ssh web01 '/root/work/burn-a 300'
+lab_ssh web01 '/root/work/burn-b 300'
+output=$(vmprof stop 2>&1) || bail "stop" "$output"
+pass "stop"
+case_report $f --by process || bail "report"
+is "processes after the restart are named" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")] | length')" 2
+at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
+is "no sample was lost" "$(case_json .losses.driver.total)" 0
+
+# --- doctor with all in place
+ok "doctor finds nothing in the way" vmprof doctor --domain web01
+output=$(vmprof doctor --domain web01)
+like "... hears the agent" "$output" "^ok  web01: the agent answers"
+like "... and its clock agrees" "$output" "^ok  web01: the agent's clock agrees"
+finish

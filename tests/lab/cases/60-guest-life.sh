@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A guest that reboots and one that is destroyed during a session.
+. /src/tests/lab/cases/common.sh
+plan 21
+
+case_guest web01 || bail "web01 is up with its agent"
+case_idle
+
+# --- reboot
+f=/out/reboot.vmprof
+ok "start" vmprof start --domain web01 --output $f --period 200000
+lab_ssh web01 '/root/work/burn-a 300'
+ok "the guest reboots" lab_guest_reboot web01
+runs() { [ "$(vmprof status --json | jq -r '.domains[0].agent.state')" = running ]; }
+ok "the agent of the new boot is heard" lab_wait 60 runs
+lab_ssh web01 '/root/work/burn-b 300'
+output=$(vmprof stop 2>&1) || bail "stop" "$output"
+pass "stop"
+case_report $f --by process || bail "report"
+is "a process before the reboot is named" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" and .samples > 100)] | length')" 1
+is "a process after it is named" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "burn-b" and .samples > 100)] | length')" 1
+is "two boots are told apart" "$(case_json '.domains[0].agent.boots')" 2
+case_report $f || bail "report"
+at_least "functions of the second boot's kernel are named" \
+	"$(case_json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 20
+
+# --- a domain that starts while all are profiled
+f=/out/all.vmprof
+ok "start --all" vmprof start --all --output $f --period 200000
+ok "another domain starts" lab_guest_start web02 --mem 256
+joined() { vmprof status --json | jq -e '[.domains[] | select(.name == "web02" and .samples > 0)] | length == 1'; }
+ok "it joins the session" lab_wait 60 joined
+output=$(vmprof stop 2>&1) || bail "stop" "$output"
+like "stop counts its samples" "$output" "^  web02: [1-9][0-9]* in the guest"
+case_report $f || bail "report"
+is "the report has both by name" "$(case_json '[.domains[].name | select(startswith("web0"))] | sort | join(" ")')" "web01 web02"
+lab_guest_destroy web02
+
+# --- destroyed
+f=/out/destroyed.vmprof
+case_guest_run web01 '/root/work/burn-a 30000'
+ok "start" vmprof start --domain web01 --output $f --period 200000
+sleep 5
+virsh -q destroy web01
+ended() { ! vmprof status > /dev/null 2>&1; }
+ok "the session ends by itself with its last domain" lab_wait 60 ended
+fails "stop says how it ended" vmprof stop
+like "... that the domain is gone" "$output" "all domains of the session ended"
+case_report $f --by process || bail "report"
+is "its processes are named" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" and .samples > 500)] | length')" 1
+is "the file is closed with its index" "$(case_json .capture.closed)" true
+virsh -q undefine web01
+ok "the module can be unloaded" rmmod vmprof
+ok "... and loaded again" modprobe vmprof
+finish

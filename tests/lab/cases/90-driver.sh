@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# 90-driver.sh - the host module by itself, with a bare reader (ringdump) and tiny
+# guests whose profile is known beforehand (twoloops: one process on each vCPU).
+. /src/tests/lab/lib.sh
+tools=/usr/share/vmprof-lab/driver
+work=$(mktemp -d)
+cd "$work" || exit 1
+PATH=$tools:$PATH
+plan 51
+
+# It counts the VMs that it sees, and unloads KVM: no guest of other cases may run.
+vmprof stop >/dev/null 2>&1
+for guest in $(virsh list --name); do
+	lab_guest_destroy "$guest"
+done
+
+# Start a guest of KVM alone, without libvirt; its QEMU's tgid is then in NAME.pid.
+tiny()
+{
+	mkfifo "$1.in" "$1.out"
+	qemu-system-x86_64 -accel kvm -cpu host,-pmu -smp 2 -m 128 -nodefaults -display none \
+		-kernel /run/lab/guest/vmlinuz -initrd init.gz \
+		-append "console=ttyS0 quiet mitigations=off nopti panic=-1" \
+		-serial "file:$work/$1.console" -chardev "pipe,id=monitor,path=$work/$1" -mon monitor \
+		-pidfile "$work/$1.pid" -daemonize &&
+	lab_wait 120 grep -q ready "$1.console"
+}
+
+# The monitor's answer to a command
+monitor()
+{
+	exec 7<>"$1.out"
+	echo "$2" >"$1.in"
+	timeout 2 cat <&7
+	exec 7<&-
+}
+
+# The two instructions of a loop of the guest's program, as a regular expression
+at()
+{
+	local start
+	start=$(sed -n "s/.*$1=\(0x[0-9a-f]*\).*/\1/p" g1.console)
+	printf '^(0x%x|0x%x)$' "$start" $((start + 3))
+}
+
+# count FILE CONDITION - samples; a field of ringdump's lines is v["name"]
+count()
+{
+	awk -v A="${3:-}" "/^S/ { for (i = 2; i <= NF; i++) { split(\$i, a, \"=\"); v[a[1]] = a[2] }
+		if ($2) n++ } END { print n + 0 }" "$1"
+}
+
+# values FILE CONDITION FIELD - the different values of a field, sorted
+values()
+{
+	awk "/^S/ { for (i = 2; i <= NF; i++) { split(\$i, a, \"=\"); v[a[1]] = a[2] }
+		if ($2) print v[\"$3\"] }" "$1" | sort -u | tr '\n' ' '
+}
+
+# total FILE FIELD - a field of the totals, summed over pCPUs
+total()
+{
+	awk -v f="$2" '/^T/ { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == f) n += a[2] } }
+		END { printf "%d\n", n }' "$1"
+}
+
+per_mille() { echo $(($1 * 1000 / ($2 > 0 ? $2 : 1))); }
+
+# ------------------------------------------------------------ the device
+modprobe -r vmprof 2>/dev/null
+ok "the module loads" modprobe vmprof
+is "the device is root's alone" "$(stat -c '%a %u' /dev/vmprof)" "600 0"
+query=$(ringdump query)
+like "query: version, SVM, two pCPUs" "$query" 'version=1 compat=1 .* vendor=1 nr_cpus=2 '
+like "query: PMU, timer, steal; no LBR, no mediated vPMU" "$query" 'features=0xb '
+like "nobody else opens it" "$(setpriv --reuid 65534 --clear-groups ringdump query 2>&1)" 'Permission denied'
+chmod 666 /dev/vmprof
+like "nor without the capability" "$(setpriv --reuid 65534 --clear-groups ringdump query 2>&1)" 'Operation not permitted'
+chmod 600 /dev/vmprof
+ringdump refuse >refuse
+is "what must be refused is refused, what not is not" "$(grep -c '^not ok' refuse) $(tail -n 1 refuse)" "0 1..51"
+grep '^not ok' refuse | sed 's/^/# /'
+
+mkdir rd && cp "$tools/twoloops" rd/init
+(cd rd && find . | busybox cpio -o -H newc 2>/dev/null | gzip) >init.gz
+ok "a tiny guest runs" tiny g1
+vm=$(cat g1.pid)
+
+# --------------------------------------------------- samples by PMC overflow
+ringdump dump -p "$vm" -n 200000 -s 3 >pmc 2>&1
+guest=$(count pmc 'v["mode"] == 0')
+user=$(count pmc 'v["mode"] == 0 && v["cpl"] == 3')
+at_least "guest samples" "$guest" 500
+is "all of them by NMI, exit reason 0x61" "$(values pmc 'v["mode"] == 0' exit)$(count pmc 'v["mode"] == 0 && v["flags"] !~ /I/')" "0x61 0"
+is "all of them have cycles, instructions, a vCPU" "$(count pmc 'v["mode"] == 0 && v["flags"] !~ /^VC/')" 0
+is "the vendor, the VM and its threads" \
+	"$(values pmc 'v["mode"] == 0' vendor)$(values pmc 'v["mode"] == 0' vm)$(count pmc 'v["mode"] == 0 && (v["tid"] != v["vcpu_tid"] || v["pid"] != v["vm"])')" "1 $vm 0"
+long=$(count pmc 'v["cpl"] == 3 && v["mode"] == 0 && v["gip"] ~ A && v["vcpu"] == 0' "$(at loop_long)")
+short=$(count pmc 'v["cpl"] == 3 && v["mode"] == 0 && v["gip"] ~ A && v["vcpu"] == 0' "$(at loop_short)")
+other=$(count pmc 'v["cpl"] == 3 && v["mode"] == 0 && v["gip"] ~ A && v["vcpu"] == 1' "$(at loop_other)")
+at_least "guest user addresses are in the loops (per mille)" "$(per_mille $((long + short + other)) "$user")" 990
+lab_note "user $user: long $long, short $short, other $other"
+at_least "a loop three times as long has at least 2.6 times the samples" "$long" $((short * 26 / 10))
+at_most "and at most 3.4 times" "$long" $((short * 34 / 10))
+is "guest kernel addresses have CPL 0, user addresses CPL 3" \
+	"$(count pmc 'v["mode"] == 0 && (v["gip"] ~ /^0xffffffff/) != (v["cpl"] == 0)')" 0
+is "both in 64-bit mode" "$(count pmc 'v["mode"] == 0 && v["flags"] !~ /L/')" 0
+want=$(monitor g1 'info registers -a' | grep -o 'CR3=[0-9a-f]*' | sed 's/CR3=0*/0x/' | sort -u | tr '\n' ' ')
+is "the CR3s are those that QEMU shows" "$(values pmc 'v["mode"] == 0 && v["cpl"] == 3' cr3)" "$want"
+is "one for each process" "$(values pmc 'v["mode"] == 0 && v["cpl"] == 3 && v["vcpu"] == 0' cr3 | wc -w) $(wc -w <<<"$want")" "1 2"
+mostly=$(count pmc 'v["mode"] == 0 && v["cycles"] >= 199000 && v["cycles"] <= 201000')
+at_least "cycles between guest samples are the period (per mille)" "$(per_mille "$mostly" "$guest")" 900
+is "no sample of a guest has host callers, some of its VMM have" \
+	"$(count pmc 'v["mode"] == 0 && v["ret1"] != "0"') $(($(count pmc 'v["mode"] == 1 && v["ret2"] ~ /^0xffffffff/') > 0))" "0 1"
+is "nothing was lost" "$(total pmc full) $(total pmc nested) $(total pmc state)" "0 0 0"
+is "every interrupt is a sample or was filtered" "$(($(total pmc interrupts) - $(total pmc filtered)))" "$(grep -c ^S pmc)"
+at_most "the count divided by the period is the interrupts" \
+	$(($(total pmc events) / 200000 - $(total pmc interrupts) - $(total pmc throttled))) 2
+if dmesg | grep -q 'kvm: .* unstable TSC'; then
+	skip "the clock is KVM's" "this host's TSC is unstable: KVM changes the offset all the time"
+else
+	is "the clock is KVM's" "$(sed -n 's/^C.*vcpu=0 .*offset=\(-*[0-9]*\) .*/\1/p' pmc | head -n 1)" \
+		"$(cat /sys/kernel/debug/kvm/"$vm"-*/vcpu0/tsc-offset)"
+fi
+# the emulated CPU has no TSC scaling: 1:1 in KVM's own fraction bits
+is "with KVM's ratio" "$(sed -n 's/^C.*vcpu=0 .*frac=\([0-9]*\) .*ratio=\([0-9]*\).*/\1 \2/p' pmc | head -n 1)" \
+	"32 $((1 << 32))"
+
+# ----------------------------------------------------------- other triggers
+ringdump dump -p "$vm" -t -n 2000000 -s 3 >timer 2>&1
+at_least "the timer samples the guest" "$(count timer 'v["mode"] == 0')" 100
+is "by interrupt, exit reason 0x60" "$(values timer 'v["mode"] == 0' exit)$(count timer 'v["flags"] !~ /T/ || v["flags"] ~ /I/')" "0x60 0"
+user=$(count timer 'v["mode"] == 0 && v["cpl"] == 3')
+at_least "in its loops (per mille)" \
+	"$(per_mille "$(count timer 'v["mode"] == 0 && v["cpl"] == 3 && v["gip"] ~ A' "$(at loop_long)|$(at loop_short)|$(at loop_other)")" "$user")" 990
+ringdump dump -p "$vm" -e 0:1 -n 200000 -s 2 >instructions 2>&1
+at_least "instructions as the event" "$(count instructions 'v["mode"] == 0 && v["instructions"] >= 199000 && v["instructions"] <= 201000')" 100
+ringdump dump -p "$vm" -e 4:0xc2 -n 50000 -s 2 >branches 2>&1
+at_least "a raw event (retired branches)" "$(count branches 'v["mode"] == 0')" 100
+
+# ---------------------------------------------------------------- steal
+for cpu in 0 1; do taskset -c $cpu sh -c 'while :; do :; done' & hogs+=($!); done
+ringdump dump -p "$vm" -n 200000 -s 3 >steal 2>&1
+kill "${hogs[@]}"; wait 2>/dev/null
+at_least "another task in a vCPU's place is steal" "$(count steal 'v["mode"] == 4 && v["flags"] ~ /S/ && v["vm"] == A && v["vcpu_tid"] > 0' "$vm")" 100
+is "QEMU's own threads are not" "$(count steal 'v["pid"] == A && v["flags"] ~ /S/' "$vm")" 0
+
+# ---------------------------------------------------------- stop, start, die
+ringdump cycle 100 -q -p "$vm" -n 200000 >cycle 2>&1
+like "100 times start and stop in one session" "$(cat cycle)" '^Y cycles=100 records=[1-9]'
+at_most "few of them without a sample" "$(sed -n 's/.*empty=//p' cycle)" 20
+for i in 1 2 3 4 5; do ringdump cycle 1 -q -p "$vm" -n 200000 >/dev/null || break; done
+is "5 sessions one after another" "$i" 5
+ringdump dump -p "$vm" -n 50000 -s 2 -z -r 65536 >full 2>&1
+at_least "a ring that is not read is full" "$(total full full)" 100
+is "and every loss is counted" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
+ringdump dump -p "$vm" -n 50000 -s 4 -w -r 524288 >wake 2>&1
+at_least "poll() wakes a reader that waits for half a ring" "$(sed -n 's/^W wakeups=//p' wake)" 2
+is "early enough to lose nothing" "$(total wake full)" 0
+ringdump dump -q -p "$vm" -n 200000 -s 60 >killed 2>&1 &
+reader=$!
+lab_wait 10 grep -q started killed
+fails "the module cannot be unloaded while it samples" rmmod vmprof
+fails "nor a second session be started" ringdump dump -p "$vm" -s 1
+kill -9 $reader
+wait $reader 2>/dev/null
+is "kill -9 of the reader stops sampling" "$(lsmod | awk '$1 == "vmprof" { print $3 }') $(grep -c vmprof /sys/devices/system/cpu/hotplug/states)" "0 0"
+
+# ------------------------------------------------------------- CPU hotplug
+ringdump dump -p "$vm" -n 200000 -s 8 >hotplug 2>&1 &
+reader=$!
+lab_wait 10 grep -q started hotplug
+echo 0 >/sys/devices/system/cpu/cpu1/online
+sleep 1
+echo 1 >/sys/devices/system/cpu/cpu1/online
+wait $reader
+is "a session survives CPU hotplug" "$?" 0
+# samples of pCPU 1 before and after the longest time without one, and is that over 0.8 s
+back=$(awk '/^S cpu=1 / { split($3, a, "="); n++
+		if (n > 1 && a[2] - last > gap) { gap = a[2] - last; at = n - 1 }
+		last = a[2] }
+	END { print at + 0, n - at, (gap > 1840000000) }' hotplug)
+like "and samples the pCPU before and after" "$back" '^[1-9][0-9]* [1-9][0-9]* 1$'
+
+# ------------------------------------------------------------- two guests
+monitor g1 stop >/dev/null		# it would take both pCPUs from a guest that boots
+ok "a second guest runs" tiny g2
+monitor g1 cont >/dev/null
+vm2=$(cat g2.pid)
+ringdump dump -p "$vm" -n 200000 -s 2 >one 2>&1
+is "the filter shows no state of the other guest" "$(count one 'v["flags"] ~ /V/ && v["vm"] != A' "$vm")$(count one 'v["mode"] < 3 && v["vm"] != A' "$vm")" 00
+ringdump dump -a -n 200000 -s 2 >all 2>&1
+is "without a filter both are seen" "$(values all 'v["mode"] == 0' vm)" "$(printf '%s\n' "$vm" "$vm2" | sort | tr '\n' ' ')"
+kill "$vm2"
+lab_wait 10 sh -c "! kill -0 $vm2"
+
+kill "$vm"
+lab_wait 10 sh -c "! kill -0 $vm"
+ok "the module unloads" rmmod vmprof
+modprobe -r kvm_amd
+modprobe vmprof
+like "without KVM's vendor module START says so" "$(ringdump dump -a -s 1 2>&1)" 'start: No such device'
+modprobe kvm_amd
+unlike "the kernel has nothing to complain about" "$(dmesg)" 'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this)'
+cd /
+cp "$work"/{pmc,timer,steal,hotplug,all,refuse} /out/ 2>/dev/null
+rm -rf "$work"
+finish

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# common.sh - what the cases share; source it first. Cases run one after the
+# other on the same L1: web01 is booted by the first that needs it and stays.
+
+. /src/tests/lab/lib.sh
+
+# case_guest NAME [OPTION]... - it runs, answers ssh, has the agent and the
+# workloads. Options as of lab_guest_start, for a guest that does not run yet.
+case_guest()
+{
+	if [ "$(virsh domstate "$1" 2> /dev/null)" != running ]; then
+		virsh -q undefine "$1" > /dev/null 2>&1
+		lab_guest_start "$@" || return
+	fi
+	lab_ssh "$1" true > /dev/null 2>&1 || lab_guest_wait "$1" || return
+	lab_ssh "$1" rpm -q vmprof-guest-agent > /dev/null 2>&1 || lab_guest_install_agent "$1" || return
+	lab_ssh "$1" test -x /root/work/shor || lab_guest_workload_put "$1"
+}
+
+# case_idle - no session runs, whatever the case before left.
+case_idle()
+{
+	vmprof stop > /dev/null 2>&1
+	! vmprof status > /dev/null 2>&1 || vmprof status --json 2> /dev/null | grep -q '"running": *false' || true
+}
+
+# case_guest_run NAME CMD - in the background of the guest, output thrown away.
+case_guest_run()
+{
+	lab_ssh "$1" "nohup sh -c '$2' > /dev/null 2>&1 < /dev/null &"
+}
+
+# case_quiet NAME - end the guest's workloads.
+case_quiet()
+{
+	lab_ssh "$1" 'pkill -x shor; pkill -x "burn-[ab]"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
+}
+
+# case_report FILE [OPTION]... - the report as JSON, in /run/lab/report.json
+case_report()
+{
+	vmprof report "$@" --json > /run/lab/report.json
+}
+
+# case_json FILTER - of that report, by jq
+case_json()
+{
+	jq -r "$1" /run/lab/report.json
+}

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# demo.sh - runs on the emulated KVM host (L1): boot web01, install the agent, profile, report.
+set -euo pipefail
+. /src/tests/lab/lib.sh
+DEMO_SECONDS=${DEMO_SECONDS:-30}
+
+say() { printf '\n=== %s\n' "$*"; }
+show() { printf '\033[1m# %s\033[0m\n' "$*"; "$@"; }
+
+say "This is the KVM host: $(. /etc/os-release; echo "$PRETTY_NAME"), kernel $(uname -r), $(virsh --version | sed 's/^/libvirt /')"
+dmesg | grep -E 'Performance Events|kvm_amd: |SVM:' | sed 's/^\[[^]]*\] *//' | head -n 4 || true
+
+say "Starting the domain web01 (a Debian guest with systemd, two vCPUs)"
+lab_guest_start web01
+lab_guest_wait web01
+lab_ssh web01 '. /etc/os-release; echo "web01 is up: $PRETTY_NAME, kernel $(uname -r), $(nproc) vCPUs"'
+
+say "Installing the agent in web01 from its RPM"
+lab_guest_install_agent web01
+
+say "The guest works: libquantum factors 33, a shell loop spawns short-lived processes"
+lab_guest_workload web01 $((DEMO_SECONDS + 120))
+
+say "Profiling it from the host"
+show vmprof start --domain web01
+sleep "$DEMO_SECONDS"
+show vmprof stop
+show vmprof report --limit 25

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# suite.sh [--short] [NAME...] - run the lab's test cases on L1, as one TAP stream;
+# with names (10-profile) only these.
+#
+# Each tests/lab/cases/NN-name.sh prints TAP of its own (lib.sh); here the tests
+# are numbered through, and a case that dies or breaks its plan is a failure.
+# With --short only cases that say "# short: yes" in their head.
+set -u
+short=
+[ "${1:-}" != --short ] || { short=yes; shift; }
+only=" $* "
+nr=0 failed=0
+for case in /src/tests/lab/cases/[0-9]*.sh; do
+	name=${case##*/}
+	[ "$only" = "  " ] || [[ $only = *" ${name%.sh} "* ]] || continue
+	[ -z "$short" ] || head -n 12 "$case" | grep -q '^# short: yes' || continue
+	printf '# --- %s\n' "$name"
+	planned=0 seen=0
+	while IFS= read -r line; do
+		case $line in
+		'ok '* | 'not ok '*)
+			nr=$((nr + 1)) seen=$((seen + 1))
+			verdict=${line%%ok *}ok
+			rest=${line#"$verdict "}
+			printf '%s %d - %s: %s\n' "$verdict" $nr "${name%.sh}" "${rest#* - }"
+			[ "$verdict" = ok ] || failed=$((failed + 1))
+			;;
+		1..*) planned=${line#1..} ;;
+		'@exit '*) code=${line#@exit } ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done < <(timeout "${CASE_TIMEOUT:-420}" bash "$case" 2>&1 < /dev/null; echo "@exit $?")
+	if [ "$code" != 0 ] || [ "$planned" != "$seen" ] || [ "$seen" = 0 ]; then
+		nr=$((nr + 1)) failed=$((failed + 1))
+		printf 'not ok %d - %s: exit status %s, %s of %s planned tests\n' $nr "${name%.sh}" "$code" $seen "$planned"
+	fi
+done
+echo "1..$nr"
+[ $failed = 0 ]
