@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Targets for people: see `make help`.  Kernel modules have Makefiles of their
+# own; what the lab runs is built in roots of the lab's suites (tests/lab).
+
+.DEFAULT_GOAL := all
+.PHONY: help
+help:
+	@echo 'Profile whole KVM guests from their host.'
+	@echo
+	@echo '  make demo          the whole thing on an emulated KVM host, with a report at the end'
+	@echo '  make check         all tests: check-unit and check-lab, each in roots of the lab'
+	@echo
+	@echo '  make               the vmprof command (run ./configure first, or let make do it)'
+	@echo '  make driver        the host module for the running kernel (KDIR=... for another)'
+	@echo '  make rpm           the guest agent'"'"'s package (KDIR=..., KVER=... of the guest'"'"'s kernel)'
+	@echo '  make install       command, man pages, completion (DESTDIR=, PREFIX= by configure)'
+	@echo
+	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
+	@echo '  make check-lab     the full lab tests on LAB_SUITE, a short form on the other suite'
+	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
+	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'
+	@echo
+	@echo '  make lab           build all images and products of the lab'
+	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
+	@echo '  make clean         remove build products; make distclean: all of build/'
+	@echo '  make clean-cache   remove the cache of roots, images and QEMU ($(CACHE))'
+	@echo
+	@echo 'Knobs: V=1 (print commands), O=DIR (build there), LAB_SUITE=trixie|bookworm,'
+	@echo '       GUEST_SUITE=..., VMPROF_CACHE=DIR, LAB_MIRROR=URL'
+
+O ?= build
+LAB_SUITE ?= trixie
+GUEST_SUITE ?= $(LAB_SUITE)
+OTHER_SUITE := $(if $(filter trixie,$(LAB_SUITE)),bookworm,trixie)
+CACHE := $(or $(VMPROF_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmprof)
+export LAB_SUITE GUEST_SUITE
+
+# Targets of the lab need no configured tree on this machine.
+ifneq ($(filter-out help demo check check-lab check-hw lab lab-shell products \
+	clean distclean clean-cache host-setup driver rpm fuzz,$(or $(MAKECMDGOALS),all)),)
+-include $(O)/config.mk
+endif
+
+SRC ?= $(CURDIR)
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+# ----------------------------------------------------------- user space
+analyzer_src := $(sort $(patsubst $(SRC)/%,%,$(wildcard $(SRC)/analyzer/*.c $(SRC)/analyzer/*/*.c)))
+lib_src := $(sort $(patsubst $(SRC)/%,%,$(wildcard $(SRC)/lib/*.c)))
+all_obj := $(patsubst %.c,$(O)/obj/%.o,$(analyzer_src) $(lib_src))
+core_obj := $(filter-out $(O)/obj/analyzer/main.o,$(all_obj))
+
+.PHONY: all
+all: $(O)/vmprof
+
+$(O)/config.mk: $(SRC)/configure $(SRC)/VERSION
+	$(Q)$(SRC)/configure --build-dir=$(O) $(CONFIGURE_ARGS)
+
+$(O)/vmprof: $(all_obj)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/obj/%.o: $(SRC)/%.c $(O)/config.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$*.c)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(all_obj:.o=.d)
+
+MANDIR := $(PREFIX)/share/man
+man_pages := $(wildcard $(SRC)/docs/man/*.[1-9])
+.PHONY: install
+install: $(O)/vmprof
+	install -D -m 755 $(O)/vmprof $(DESTDIR)$(PREFIX)/bin/vmprof
+	for m in $(man_pages); do install -D -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
+	install -D -m 644 $(SRC)/analyzer/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vmprof
+	install -d -m 700 $(DESTDIR)/var/lib/vmprof $(DESTDIR)/var/cache/vmprof
+
+# -------------------------------------------------------------- modules
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+.PHONY: driver rpm
+driver:
+	$(Q)$(MAKE) -C $(SRC)/host-driver KDIR=$(KDIR) BUILD=$(abspath $(O))/host-driver
+rpm:
+	$(Q)$(SRC)/guest-agent/rpm/build --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/rpm
+
+# ---------------------------------------------------------------- tests
+unit_tests := $(patsubst $(SRC)/tests/unit/%.c,%,$(wildcard $(SRC)/tests/unit/test_*.c))
+unit_bin := $(unit_tests:%=$(O)/tests/%)
+fuzz_names := $(patsubst $(SRC)/tests/fuzz/fuzz_%.c,%,$(wildcard $(SRC)/tests/fuzz/fuzz_*.c))
+fuzz_bin := $(fuzz_names:%=$(O)/tests/replay_%)
+
+$(O)/tests/test_%: $(SRC)/tests/unit/test_%.c $(core_obj)
+	@mkdir -p $(@D)
+	$(call say,TEST,test_$*)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -I$(SRC) -o $@ $< $(core_obj) $(LIBS) $(CMOCKA_LIBS) -lpthread
+
+$(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(core_obj)
+	@mkdir -p $(@D)
+	$(call say,TEST,replay_$*)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(filter %.c,$^) $(core_obj) $(LIBS) -lpthread
+
+-include $(unit_bin:%=%.d)
+
+.PHONY: check-unit unit-tests
+unit-tests: $(unit_bin) $(fuzz_bin) $(O)/vmprof
+check-unit:
+	$(Q)$(SRC)/configure --build-dir=$(O)/san --sanitize=address,undefined $(CONFIGURE_ARGS)
+	$(Q)$(MAKE) O=$(O)/san SRC=$(SRC) unit-tests
+	$(Q)O=$(O)/san $(SRC)/tests/unit/run
+
+$(O)/tests/fuzz_%: $(SRC)/tests/fuzz/fuzz_%.c $(core_obj)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -I$(SRC) -o $@ $< $(core_obj) $(LIBS) -lpthread
+
+.PHONY: vmprof-objects
+vmprof-objects: $(core_obj)
+
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz:
+	$(Q)O=$(O)/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) $(SRC)/tests/fuzz/run
+
+# ------------------------------------------------------------------ lab
+.PHONY: host-setup lab products lab-shell demo check check-lab check-hw
+host-setup:
+	$(Q)tests/lab/host-setup
+lab: host-setup
+	$(Q)tests/lab/build
+	$(Q)tests/lab/products
+products: host-setup
+	$(Q)tests/lab/products
+lab-shell: lab
+	$(Q)tests/lab/shell
+demo: lab
+	$(Q)tests/lab/demo
+check: host-setup
+	$(Q)tests/check
+check-lab: lab
+	$(Q)tests/check lab
+check-hw: host-setup
+	$(Q)tests/check hw
+
+# ------------------------------------------------------------- clean up
+.PHONY: clean distclean clean-cache
+clean:
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
+distclean:
+	$(Q)rm -rf build
+clean-cache:
+	$(Q)rm -rf $(CACHE)
