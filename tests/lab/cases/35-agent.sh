@@ -19,7 +19,7 @@ lab_ssh web01 'systemctl mask --now --runtime vmprof-agent' 2> /dev/null
 output=$(vmprof start --domain web01 --output $f --period 200000 2>&1) || bail "start without an agent" "$output"
 pass "start without an agent"
 like "... says so, and what to do" "$output" "no agent in the guest"
-case_guest_run web01 '/root/work/burn-a 100000'
+case_guest_run web01 '/opt/work/burn-a 100000'
 sleep 5
 output=$(vmprof stop 2>&1) || bail "stop without an agent" "$output"
 lab_ssh web01 'pkill burn-a'
@@ -40,8 +40,8 @@ ok "an agent that comes late is heard" lab_wait 20 agent_runs_again 0
 before=$(agent hellos)
 lab_ssh web01 'systemctl kill -s KILL vmprof-agent; sleep 1; systemctl restart vmprof-agent'
 ok "after kill -9 it is heard again" lab_wait 30 agent_runs_again "$before"
-lab_ssh web01 '/root/work/burn-a 300'
-lab_ssh web01 '/root/work/burn-b 300'
+lab_ssh web01 '/opt/work/burn-a 300'
+lab_ssh web01 '/opt/work/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 pass "stop"
 case_report $f --by process || bail "report"

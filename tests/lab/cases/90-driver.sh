@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
+# short: yes
 # 90-driver.sh - the host module by itself, with a bare reader (ringdump) and tiny
 # guests whose profile is known beforehand (twoloops: one process on each vCPU).
 . /src/tests/lab/lib.sh
