@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that reboots and one that is destroyed during a session.
 . /src/tests/lab/cases/common.sh
-plan 21
+plan 22
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -53,6 +53,7 @@ case_report $f --by process || bail "report"
 is "its processes are named" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" and .samples > 500)] | length')" 1
 is "the file is closed with its index" "$(case_json .capture.closed)" true
+is "nothing was lost" "$(case_json ".losses.driver | to_entries | map(select(.value > 0)) | from_entries | tojson")" "{}"
 virsh -q undefine web01
 ok "the module can be unloaded" rmmod vmprof
 ok "... and loaded again" modprobe vmprof
