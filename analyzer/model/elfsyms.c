@@ -409,7 +409,7 @@ int vmp_elf_open(struct vmp_elf **out, const char *path)
 	return 0;
 }
 
-int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
+int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr, uint64_t *same)
 {
 	int i;
 
@@ -419,9 +419,22 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 		if (offset < e->seg[i].offset || offset - e->seg[i].offset >= e->seg[i].bytes)
 			continue;
 		*vaddr = e->seg[i].vaddr + (offset - e->seg[i].offset);
+		*same = e->seg[i].offset + e->seg[i].bytes;
 		return 0;
 	}
 	return -ENOENT;
+}
+
+int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
+{
+	uint64_t same;
+
+	return vmp_elf_vaddr_until(e, offset, vaddr, &same);
+}
+
+const struct vmp_symtab *vmp_elf_symtab(const struct vmp_elf *e)
+{
+	return &e->symtab;
 }
 
 const struct vmp_symbol *vmp_elf_symbol(const struct vmp_elf *e, uint64_t vaddr)

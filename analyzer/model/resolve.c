@@ -68,6 +68,7 @@ static int set(struct vmp_model *m, struct vmp_place *p, enum vmp_why why,
 	int err = 0;
 
 	p->why = why;
+	p->until = 0;
 	p->function = str(m, function, &err);
 	p->module = str(m, module, &err);
 	return err;
@@ -90,21 +91,32 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static int set_symbol(struct vmp_model *m, struct vmp_place *p, const char *name, const char *module)
+/* The function @sym of table @t; its readable name is made once. */
+static int set_symbol(struct vmp_model *m, struct vmp_place *p, const struct vmp_symtab *t,
+		      const struct vmp_symbol *sym, const char *module)
 {
+	uint32_t *shown = &t->shown[sym - t->sym.v];
 	char readable[1024];
+	int err = 0;
 
-	return set(m, p, VMP_WHY_OK, vmp_demangle(readable, sizeof(readable), name), module);
+	if (!*shown)
+		*shown = str(m, vmp_demangle(readable, sizeof(readable), sym->name), &err);
+	p->why = sym->rank == VMP_SYM_UNNAMED ? VMP_WHY_UNNAMED : VMP_WHY_OK;
+	p->function = *shown;
+	p->module = sym->module ? sym->module : str(m, module, &err);
+	return err;
 }
 
 static int kernel_symbol(struct vmp_model *m, const struct vmp_symtab *t, uint64_t ip,
 			 const char *kernel, struct vmp_place *p)
 {
-	const struct vmp_symbol *sym = vmp_symtab_find(t, ip);
+	uint64_t same;
+	const struct vmp_symbol *sym = vmp_symtab_find_until(t, ip, &same);
 
 	if (!sym)
 		return set_offset(m, p, VMP_WHY_NO_KSYM, kernel, ip);
-	return set_symbol(m, p, sym->name, sym->module ? vmp_model_name(m, sym->module) : kernel);
+	p->until = same;
+	return set_symbol(m, p, t, sym, kernel);
 }
 
 int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
@@ -136,22 +148,26 @@ static int open_object(struct vmp_model *m, const char *path, uint32_t *number)
 	return 0;
 }
 
+/* @same: where the mapping ends, in file offsets */
 static int file_symbol(struct vmp_model *m, const struct vmp_elf *e, const char *module,
-		       uint64_t offset, struct vmp_place *p)
+		       uint64_t offset, uint64_t same, struct vmp_place *p)
 {
 	const struct vmp_symbol *sym;
-	uint64_t vaddr;
+	uint64_t vaddr, end, symbol_end;
 
 	if (!e)
 		return set_offset(m, p, VMP_WHY_NO_OBJECT, module, offset);
-	if (vmp_elf_vaddr(e, offset, &vaddr))
+	if (vmp_elf_vaddr_until(e, offset, &vaddr, &end))
 		return set_offset(m, p, VMP_WHY_NO_SYMBOL, module, offset);
-	sym = vmp_elf_symbol(e, vaddr);
+	sym = vmp_symtab_find_until(vmp_elf_symtab(e), vaddr, &symbol_end);
 	if (!sym)
 		return set_offset(m, p, VMP_WHY_NO_SYMBOL, module, vaddr);
-	if (sym->rank == VMP_SYM_UNNAMED)
-		return set(m, p, VMP_WHY_UNNAMED, sym->name, module);
-	return set_symbol(m, p, sym->name, module);
+	if (same < end)
+		end = same;
+	if (symbol_end - vaddr < end - offset)
+		end = offset + (symbol_end - vaddr);
+	p->until = end - offset;	/* a distance: the caller knows from where */
+	return set_symbol(m, p, vmp_elf_symtab(e), sym, module);
 }
 
 int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
@@ -161,6 +177,7 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 	struct vmp_file *f;
 	const char *module;
 	char path[4096];
+	uint64_t same, offset;
 	int err;
 
 	if ((ip & ~0xfffULL) == VSYSCALL)
@@ -169,7 +186,7 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 		return set(m, p, VMP_WHY_NO_AGENT, "[unknown user code]", "[unknown]");
 	if (image == VMP_NONE)
 		return set(m, p, VMP_WHY_NO_OWNER, "[unknown user code]", "[unknown]");
-	map = vmp_space_map(&vm->space, image, version, ip);
+	map = vmp_space_map_until(&vm->space, image, version, ip, &same);
 	if (!map)
 		return set(m, p, VMP_WHY_NO_MAP, "[unmapped user code]", "[unknown]");
 	if (map->file == VMP_FILE_ANON)
@@ -182,8 +199,12 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 			return err;
 	}
 	module = base_name(vmp_model_name(m, f->path));
-	return file_symbol(m, m->elfs.v[f->elf - 1], *module ? module : "?",
-			   ip - map->start + map->pgoff, p);
+	offset = ip - map->start + map->pgoff;
+	p->until = 0;
+	err = file_symbol(m, m->elfs.v[f->elf - 1], *module ? module : "?", offset,
+			  offset + (same - ip), p);
+	p->until = p->until ? ip + p->until : 0;
+	return err;
 }
 
 int vmp_resolve_host_kernel(struct vmp_model *m, uint64_t ip, struct vmp_place *p)
@@ -199,6 +220,7 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	const struct vmp_host_map *map = vmp_host_map(proc, ip);
 	const char *path;
 	uint32_t *known, n;
+	uint64_t offset;
 	int err;
 
 	if (!map)
@@ -216,5 +238,9 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 		if (err)
 			return err;
 	}
-	return file_symbol(m, m->elfs.v[n - 1], base_name(path), ip - map->start + map->pgoff, p);
+	offset = ip - map->start + map->pgoff;
+	p->until = 0;
+	err = file_symbol(m, m->elfs.v[n - 1], base_name(path), offset, offset + (map->end - ip), p);
+	p->until = p->until ? ip + p->until : 0;
+	return err;
 }

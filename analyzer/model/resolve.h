@@ -31,6 +31,7 @@ struct vmp_place {
 	uint32_t function;	/* string numbers */
 	uint32_t module;
 	enum vmp_why why;
+	uint64_t until;		/* the same place from the address asked for up to here, exclusive */
 };
 
 /** vmp_why_text() - "the file is not in the object cache" */

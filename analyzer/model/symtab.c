@@ -48,8 +48,10 @@ int vmp_symtab_sort(struct vmp_symtab *t)
 			v[n++] = v[i];
 	t->sym.nr = n;
 	free(t->reach);
+	free(t->shown);
 	t->reach = malloc(n * sizeof(*t->reach));
-	if (!t->reach)
+	t->shown = calloc(n, sizeof(*t->shown));
+	if (!t->reach || !t->shown)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		if (!v[i].end) {
@@ -71,7 +73,7 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from)
 	return vmp_symtab_sort(t);
 }
 
-const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
+const struct vmp_symbol *vmp_symtab_find_until(const struct vmp_symtab *t, uint64_t addr, uint64_t *same)
 {
 	const struct vmp_symbol *v = t->sym.v;
 	uint32_t lo = 0, hi = t->sym.nr, mid, i;
@@ -83,15 +85,29 @@ const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t ad
 		else
 			hi = mid;
 	}
-	for (i = lo; i && lo - i < WALK_BACK && t->reach[i - 1] > addr; i--)
-		if (v[i - 1].end > addr)
-			return &v[i - 1];
+	*same = lo < t->sym.nr ? v[lo].start : UINT64_MAX;
+	for (i = lo; i && lo - i < WALK_BACK && t->reach[i - 1] > addr; i--) {
+		if (v[i - 1].end <= addr)
+			continue;
+		if (v[i - 1].end < *same)
+			*same = v[i - 1].end;
+		return &v[i - 1];
+	}
 	return NULL;
+}
+
+const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
+{
+	uint64_t same;
+
+	return vmp_symtab_find_until(t, addr, &same);
 }
 
 void vmp_symtab_free(struct vmp_symtab *t)
 {
 	vmp_vec_free(&t->sym);
 	free(t->reach);
+	free(t->shown);
 	t->reach = NULL;
+	t->shown = NULL;
 }
