@@ -2,6 +2,7 @@
 /* strings.c - string pool: a hash of hashes, collisions go to the next key. */
 #include "model/strings.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define CHUNK_BYTES	65536
@@ -68,4 +69,59 @@ uint32_t vmp_strings_add(struct vmp_strings *s, const char *p, size_t len, int *
 	copy[len] = 0;
 	s->str.v[s->str.nr] = copy;
 	return s->str.nr++;
+}
+
+#define PREFIX	16
+
+/* A string with its beginning at hand: most comparisons need no more */
+struct ranked {
+	uint64_t prefix[PREFIX / 8];	/* big-endian, padded with NULs */
+	const char *rest;		/* behind the prefix, NULL: ends within it */
+	uint32_t id;
+};
+
+static int by_text(const void *pa, const void *pb)
+{
+	const struct ranked *a = pa, *b = pb;
+	int i;
+
+	for (i = 0; i < PREFIX / 8; i++)
+		if (a->prefix[i] != b->prefix[i])
+			return a->prefix[i] < b->prefix[i] ? -1 : 1;
+	/* equal beginnings: either both end there or neither */
+	return a->rest ? strcmp(a->rest, b->rest) : 0;
+}
+
+static struct ranked ranked(const char *text, uint32_t id)
+{
+	struct ranked r = { .id = id };
+	char head[PREFIX] = "";
+	size_t n = strnlen(text, PREFIX);
+	int i;
+
+	memcpy(head, text, n);
+	memcpy(r.prefix, head, PREFIX);
+	for (i = 0; i < PREFIX / 8; i++)
+		r.prefix[i] = be64toh(r.prefix[i]);
+	r.rest = n == PREFIX ? text + PREFIX : NULL;
+	return r;
+}
+
+uint32_t *vmp_strings_ranks(const struct vmp_strings *s)
+{
+	struct ranked *v = calloc(s->str.nr, sizeof(*v));
+	uint32_t *rank = malloc(s->str.nr * sizeof(*rank)), i;
+
+	if (!v || !rank) {
+		free(v);
+		free(rank);
+		return NULL;
+	}
+	for (i = 0; i < s->str.nr; i++)
+		v[i] = ranked(s->str.v[i], i);
+	qsort(v, s->str.nr, sizeof(*v), by_text);
+	for (i = 0; i < s->str.nr; i++)
+		rank[v[i].id] = i;
+	free(v);
+	return rank;
 }

@@ -29,6 +29,12 @@ void vmp_strings_deinit(struct vmp_strings *s);
  */
 uint32_t vmp_strings_add(struct vmp_strings *s, const char *p, size_t len, int *err);
 
+/**
+ * vmp_strings_ranks() - Place of each string among all, as strcmp() has it.
+ * Return: by string number, for free(); NULL without memory.
+ */
+uint32_t *vmp_strings_ranks(const struct vmp_strings *s);
+
 /** vmp_strings_get() - The string, NUL-terminated; lives as long as @s. */
 static inline const char *vmp_strings_get(const struct vmp_strings *s, uint32_t id)
 {

@@ -14,10 +14,22 @@
    holds it back, so that it counts for totals only */
 enum { SPLIT, FILTERED };
 
-/* Rows of a domain by what tells them apart; no slot is used by row 0: number + 1 */
+/* Rows of a domain by what tells them apart; row is its number + 1, 0 free */
+struct row_slot {
+	uint32_t hash, row;
+};
+
 struct row_index {
-	uint32_t *slot;
+	struct row_slot *slot;
 	uint32_t mask;
+};
+
+/* Rows are added in batches, so that the memory of several is fetched at once */
+#define ADDS	64
+
+struct add {
+	struct vmp_row row;	/* with the samples to add */
+	uint32_t domain, hash;
 };
 
 struct work {
@@ -26,6 +38,9 @@ struct work {
 	const struct vmp_options *o;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	VMP_VEC(struct row_index) index;	/* of the domains' rows */
+	struct add add[ADDS];
+	uint32_t nr_adds;
+	uint32_t *rank;			/* of strings, for sorting */
 	uint32_t s_none, s_steal, s_in_guest;
 };
 
@@ -154,11 +169,11 @@ static void project(const struct work *w, const struct vmp_gather_space *s, stru
 		row->side = VMP_SIDE_NR;
 }
 
-static uint64_t row_hash(const struct vmp_row *r)
+static uint32_t row_hash(const struct vmp_row *r)
 {
 	uint32_t key[] = { r->function, r->module, r->comm, r->exit, r->pid, r->vcpu, r->side, 0 };
 
-	return vmp_hash_bytes(key, sizeof(key));
+	return (uint32_t)vmp_hash_bytes(key, sizeof(key));
 }
 
 static int same_row(const struct vmp_row *a, const struct vmp_row *b)
@@ -167,46 +182,85 @@ static int same_row(const struct vmp_row *a, const struct vmp_row *b)
 	       a->exit == b->exit && a->pid == b->pid && a->vcpu == b->vcpu && a->side == b->side;
 }
 
-/* Slot of a row, or the free one where it belongs */
-static uint32_t *row_slot(const struct row_index *x, const struct vmp_domain *d, const struct vmp_row *row)
-{
-	uint32_t i = (uint32_t)row_hash(row) & x->mask;
-
-	while (x->slot[i] && !same_row(&d->rows.v[x->slot[i] - 1], row))
-		i = (i + 1) & x->mask;
-	return &x->slot[i];
-}
-
-static int grow_index(struct row_index *x, const struct vmp_domain *d)
+static int grow_index(struct row_index *x)
 {
 	struct row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
-	uint32_t i;
+	uint32_t i, k;
 
 	n.slot = x->mask < UINT32_MAX / 2 ? calloc((size_t)n.mask + 1, sizeof(*n.slot)) : NULL;
 	if (!n.slot)
 		return -ENOMEM;
-	for (i = 0; i < d->rows.nr; i++)
-		*row_slot(&n, d, &d->rows.v[i]) = i + 1;
+	for (i = 0; x->slot && i <= x->mask; i++) {
+		if (!x->slot[i].row)
+			continue;
+		for (k = x->slot[i].hash & n.mask; n.slot[k].row; )
+			k = (k + 1) & n.mask;
+		n.slot[k] = x->slot[i];
+	}
 	free(x->slot);
 	*x = n;
 	return 0;
 }
 
-static int add_row(struct vmp_domain *d, struct row_index *x, const struct vmp_row *row, uint64_t n)
+/* The first slot that may be the row's: it is free or has its hash */
+static struct row_slot *first_slot(const struct row_index *x, uint32_t hash)
 {
-	uint32_t *slot;
+	uint32_t i = hash & x->mask;
 
-	if ((!x->slot || d->rows.nr > x->mask / 2) && grow_index(x, d))
-		return -ENOMEM;
-	slot = row_slot(x, d, row);
-	if (!*slot) {
-		if (vmp_vec_push(&d->rows, *row))
-			return -ENOMEM;
-		*slot = d->rows.nr;
-		d->rows.v[*slot - 1].samples = 0;
+	while (x->slot[i].row && x->slot[i].hash != hash)
+		i = (i + 1) & x->mask;
+	return &x->slot[i];
+}
+
+static int add_row(struct vmp_domain *d, struct row_index *x, const struct add *add)
+{
+	struct row_slot *slot = first_slot(x, add->hash);
+
+	while (slot->row && (slot->hash != add->hash || !same_row(&d->rows.v[slot->row - 1], &add->row)))
+		slot = &x->slot[(slot - x->slot + 1) & x->mask];
+	if (slot->row) {
+		d->rows.v[slot->row - 1].samples += add->row.samples;
+		return 0;
 	}
-	d->rows.v[*slot - 1].samples += n;
+	if (vmp_vec_push(&d->rows, add->row))
+		return -ENOMEM;
+	*slot = (struct row_slot){ add->hash, d->rows.nr };
 	return 0;
+}
+
+static int add_rows(struct work *w)
+{
+	uint32_t i, n = w->nr_adds;
+	int err = 0;
+
+	w->nr_adds = 0;
+	for (i = 0; i < n; i++) {
+		const struct vmp_domain *d = &w->p->domains.v[w->add[i].domain];
+		struct row_index *x = &w->index.v[w->add[i].domain];
+		const struct row_slot *slot;
+
+		/* with all of the batch there is still a free slot in two */
+		while (!x->slot || d->rows.nr + ADDS > x->mask / 2)
+			if (grow_index(x))
+				return -ENOMEM;
+		slot = first_slot(x, w->add[i].hash);
+		if (slot->row)
+			__builtin_prefetch(&d->rows.v[slot->row - 1], 1);
+	}
+	for (i = 0; !err && i < n; i++)
+		err = add_row(&w->p->domains.v[w->add[i].domain], &w->index.v[w->add[i].domain], &w->add[i]);
+	return err;
+}
+
+static int want_row(struct work *w, uint32_t domain, const struct vmp_row *row)
+{
+	struct add *a = &w->add[w->nr_adds++];
+	const struct row_index *x = &w->index.v[domain];
+
+	*a = (struct add){ *row, domain, row_hash(row) };
+	if (x->slot)
+		__builtin_prefetch(&x->slot[a->hash & x->mask], 1);
+	return w->nr_adds == ADDS ? add_rows(w) : 0;
 }
 
 static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
@@ -239,7 +293,8 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 		return 0;
 	d->shown += n;
 	project(w, s, &row);
-	return add_row(d, &w->index.v[number], &row, n);
+	row.samples = n;
+	return want_row(w, number, &row);
 }
 
 /* --------------------------------------------------------------- sorting */
@@ -249,23 +304,28 @@ static int cmp_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+static int cmp_str(const struct work *w, uint32_t a, uint32_t b)
+{
+	return cmp_u64(w->rank[a], w->rank[b]);
+}
+
 static int cmp_key(const struct work *w, enum vmp_sort key, const struct vmp_row *a, const struct vmp_row *b)
 {
 	switch (key) {
 	case VMP_SORT_SAMPLES:
 		return cmp_u64(b->samples, a->samples);
 	case VMP_SORT_FUNCTION:
-		return strcmp(vmp_model_name(w->m, a->function), vmp_model_name(w->m, b->function));
+		return cmp_str(w, a->function, b->function);
 	case VMP_SORT_MODULE:
-		return strcmp(vmp_model_name(w->m, a->module), vmp_model_name(w->m, b->module));
+		return cmp_str(w, a->module, b->module);
 	case VMP_SORT_PROCESS:
-		return strcmp(vmp_model_name(w->m, a->comm), vmp_model_name(w->m, b->comm));
+		return cmp_str(w, a->comm, b->comm);
 	case VMP_SORT_PID:
 		return cmp_u64(a->pid, b->pid);
 	case VMP_SORT_VCPU:
 		return cmp_u64(a->vcpu, b->vcpu);
 	case VMP_SORT_EXIT:
-		return strcmp(vmp_model_name(w->m, a->exit), vmp_model_name(w->m, b->exit));
+		return cmp_str(w, a->exit, b->exit);
 	}
 	return 0;
 }
@@ -276,14 +336,15 @@ static int cmp_rows(const void *a, const void *b, void *arg)
 		VMP_SORT_SAMPLES, VMP_SORT_FUNCTION, VMP_SORT_MODULE, VMP_SORT_PROCESS,
 		VMP_SORT_PID, VMP_SORT_VCPU, VMP_SORT_EXIT,
 	};
+	const struct vmp_row *x = a, *y = b;
 	const struct work *w = arg;
 	int d = 0, i;
 
 	for (i = 0; !d && i < VMP_SORT_KEYS && w->o->sort[i]; i++)
-		d = cmp_key(w, w->o->sort[i], a, b);
+		d = cmp_key(w, w->o->sort[i], x, y);
 	for (i = 0; !d && i < (int)(sizeof(last) / sizeof(last[0])); i++)
-		d = cmp_key(w, last[i], a, b);
-	return d;
+		d = cmp_key(w, last[i], x, y);
+	return d ? d : cmp_u64(x->side, y->side);
 }
 
 /* By name, the host last */
@@ -301,7 +362,7 @@ static int cmp_domains(const void *pa, const void *pb, void *arg)
 }
 
 /* Leave out what was not asked for. */
-static void choose(struct work *w)
+static int choose(struct work *w)
 {
 	struct vmp_profile *p = w->p;
 	uint32_t i, n = 0;
@@ -323,10 +384,15 @@ static void choose(struct work *w)
 	p->domains.nr = n;
 	if (n)
 		qsort_r(p->domains.v, n, sizeof(*p->domains.v), cmp_domains, w);
+	w->rank = vmp_strings_ranks(&w->m->strings);
+	if (!w->rank)
+		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		if (p->domains.v[i].rows.nr)
 			qsort_r(p->domains.v[i].rows.v, p->domains.v[i].rows.nr,
 				sizeof(struct vmp_row), cmp_rows, w);
+	free(w->rank);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ all */
@@ -353,6 +419,7 @@ static void on_restart(void *arg)
 	uint32_t i;
 
 	w->p->samples = w->p->others = 0;
+	w->nr_adds = 0;
 	for (i = 0; i < w->p->domains.nr; i++) {
 		struct vmp_domain *d = &w->p->domains.v[i];
 		struct vmp_domain empty = { .vm = d->vm };
@@ -382,12 +449,14 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	err = prepare(&w);
 	if (!err)
 		err = vmp_gather(m, &g);
+	if (!err)
+		err = add_rows(&w);
 	for (i = 0; i < w.index.nr; i++)
 		free(w.index.v[i].slot);
 	vmp_vec_free(&w.index);
 	vmp_hash_free(&w.by_vm);
 	if (!err)
-		choose(&w);
+		err = choose(&w);
 	if (err) {
 		vmp_profile_destroy(w.p);
 		return err;
