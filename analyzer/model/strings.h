@@ -9,9 +9,15 @@
 #include "model/hash.h"
 #include "model/vec.h"
 
+/* id 0: free */
+struct vmp_strings_slot {
+	uint32_t hash, id;
+};
+
 struct vmp_strings {
 	VMP_VEC(const char *) str;
-	struct vmp_hash by_sum;
+	struct vmp_strings_slot *slots;
+	uint32_t mask;
 	char *chunk;			/* where new strings are put */
 	size_t chunk_left;
 	VMP_VEC(char *) chunks;

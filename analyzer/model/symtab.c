@@ -47,6 +47,8 @@ int vmp_symtab_sort(struct vmp_symtab *t)
 		if (!n || v[n - 1].start != v[i].start)
 			v[n++] = v[i];
 	t->sym.nr = n;
+	vmp_vec_trim(&t->sym);
+	v = t->sym.v;
 	free(t->reach);
 	free(t->shown);
 	t->reach = malloc(n * sizeof(*t->reach));
