@@ -432,7 +432,7 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 	return vmp_elf_vaddr_until(e, offset, vaddr, &same);
 }
 
-const struct vmp_symtab *vmp_elf_symtab(const struct vmp_elf *e)
+struct vmp_symtab *vmp_elf_symtab(struct vmp_elf *e)
 {
 	return &e->symtab;
 }

@@ -34,7 +34,7 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr);
 int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr, uint64_t *same);
 
 /** vmp_elf_symtab() - Its functions, sorted. */
-const struct vmp_symtab *vmp_elf_symtab(const struct vmp_elf *e);
+struct vmp_symtab *vmp_elf_symtab(struct vmp_elf *e);
 
 /** vmp_elf_symbol() - The function at a link-time address, or NULL; borrowed. */
 const struct vmp_symbol *vmp_elf_symbol(const struct vmp_elf *e, uint64_t vaddr);

@@ -107,7 +107,7 @@ static int set_symbol(struct vmp_model *m, struct vmp_place *p, const struct vmp
 	return err;
 }
 
-static int kernel_symbol(struct vmp_model *m, const struct vmp_symtab *t, uint64_t ip,
+static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, uint64_t ip,
 			 const char *kernel, struct vmp_place *p)
 {
 	uint64_t same;
@@ -122,7 +122,7 @@ static int kernel_symbol(struct vmp_model *m, const struct vmp_symtab *t, uint64
 int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
 			     uint64_t ip, struct vmp_place *p)
 {
-	const struct vmp_symtab *t = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].ksyms;
+	struct vmp_symtab *t = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].ksyms;
 
 	if (!(ip >> 63))
 		return set(m, p, VMP_WHY_BOOT, "[firmware or boot code]", "[guest firmware]");
@@ -149,7 +149,7 @@ static int open_object(struct vmp_model *m, const char *path, uint32_t *number)
 }
 
 /* @same: where the mapping ends, in file offsets */
-static int file_symbol(struct vmp_model *m, const struct vmp_elf *e, const char *module,
+static int file_symbol(struct vmp_model *m, struct vmp_elf *e, const char *module,
 		       uint64_t offset, uint64_t same, struct vmp_place *p)
 {
 	const struct vmp_symbol *sym;

@@ -47,6 +47,7 @@ int vmp_symtab_sort(struct vmp_symtab *t)
 		if (!n || v[n - 1].start != v[i].start)
 			v[n++] = v[i];
 	t->sym.nr = n;
+	t->hint = 0;
 	vmp_vec_trim(&t->sym);
 	v = t->sym.v;
 	free(t->reach);
@@ -75,34 +76,57 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from)
 	return vmp_symtab_sort(t);
 }
 
-const struct vmp_symbol *vmp_symtab_find_until(const struct vmp_symtab *t, uint64_t addr, uint64_t *same)
+/* Number of the first symbol that starts behind @addr, known to be in lo .. hi */
+static uint32_t behind(const struct vmp_symtab *t, uint64_t addr, uint32_t lo, uint32_t hi)
 {
 	const struct vmp_symbol *v = t->sym.v;
-	uint32_t lo = 0, hi = t->sym.nr, mid, i;
+	uint32_t mid;
 
-	while (lo < hi) {	/* first symbol that starts behind addr */
+	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (v[mid].start <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	*same = lo < t->sym.nr ? v[lo].start : UINT64_MAX;
-	for (i = lo; i && lo - i < WALK_BACK && t->reach[i - 1] > addr; i--) {
-		if (v[i - 1].end <= addr)
-			continue;
-		if (v[i - 1].end < *same)
-			*same = v[i - 1].end;
-		return &v[i - 1];
-	}
+	return lo;
+}
+
+/* The innermost symbol that holds @addr; @n starts behind it */
+static const struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = n; i && n - i < WALK_BACK && t->reach[i - 1] > addr; i--)
+		if (t->sym.v[i - 1].end > addr)
+			return &t->sym.v[i - 1];
 	return NULL;
 }
 
 const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
 {
-	uint64_t same;
+	return holder(t, addr, behind(t, addr, 0, t->sym.nr));
+}
 
-	return vmp_symtab_find_until(t, addr, &same);
+const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
+{
+	uint32_t lo = t->hint, step = 1, n;
+	const struct vmp_symbol *sym;
+
+	/* from the last one up, in longer and longer steps */
+	if (lo && t->sym.v[lo - 1].start <= addr) {
+		while (lo + step < t->sym.nr && t->sym.v[lo + step].start <= addr)
+			step *= 2;
+		n = behind(t, addr, lo, lo + step < t->sym.nr ? lo + step : t->sym.nr);
+	} else {
+		n = behind(t, addr, 0, t->sym.nr);
+	}
+	t->hint = n;
+	*same = n < t->sym.nr ? t->sym.v[n].start : UINT64_MAX;
+	sym = holder(t, addr, n);
+	if (sym && sym->end < *same)
+		*same = sym->end;
+	return sym;
 }
 
 void vmp_symtab_free(struct vmp_symtab *t)

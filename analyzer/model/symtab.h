@@ -32,6 +32,7 @@ struct vmp_symtab {
 	VMP_VEC(struct vmp_symbol) sym;
 	uint64_t *reach;	/* largest end among sym.v[0 .. i] */
 	uint32_t *shown;	/* string numbers of readable names, 0 not made yet */
+	uint32_t hint;		/* where vmp_symtab_find_until() found the last one */
 };
 
 /** vmp_symtab_sort() - To be called after the last push.  Return: 0 or -ENOMEM. */
@@ -43,8 +44,11 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from);
 /** vmp_symtab_find() - The innermost symbol that holds @addr, or NULL. */
 const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr);
 
-/** vmp_symtab_find_until() - The same; the answer holds from @addr until before @same. */
-const struct vmp_symbol *vmp_symtab_find_until(const struct vmp_symtab *t, uint64_t addr, uint64_t *same);
+/**
+ * vmp_symtab_find_until() - The same; the answer holds from @addr until before @same.
+ * Fast for one address after the other, going up.
+ */
+const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same);
 
 void vmp_symtab_free(struct vmp_symtab *t);
 

@@ -154,17 +154,23 @@ static struct item *sort(struct item *a, struct item *b, uint64_t nr)
 	return a;
 }
 
-int vmp_tally_drain(struct vmp_tally *t,
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
 		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
 		    void *arg)
 {
 	static const struct vmp_tally_weight none;
-	struct item *items = malloc((2 * t->nr + 1) * sizeof(*items)), *sorted;
+	struct item *items, *sorted;
 	uint64_t i, n = 0;
 	int err = 0;
 
-	if (!items)
-		return -ENOMEM;
+	if (scratch->room < 2 * t->nr + 1) {
+		items = realloc(scratch->items, (2 * t->nr + 1) * sizeof(*items));
+		if (!items)
+			return -ENOMEM;
+		scratch->items = items;
+		scratch->room = 2 * t->nr + 1;
+	}
+	items = scratch->items;
 	for (i = 0; i <= t->mask; i++)
 		if (t->slots[i].n)
 			items[n++] = (struct item){
@@ -176,7 +182,6 @@ int vmp_tally_drain(struct vmp_tally *t,
 			__builtin_prefetch(&t->slots[sorted[i + 8].slot]);
 		err = fn(arg, &t->slots[sorted[i].slot], t->weights ? &t->weights[sorted[i].slot] : &none);
 	}
-	free(items);
 	memset(t->slots, 0, (t->mask + 1) * sizeof(*t->slots));
 	t->nr = 0;
 	t->full = 0;

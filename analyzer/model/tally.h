@@ -53,12 +53,19 @@ void vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t 
 
 #define VMP_TALLY_SPARE		256
 
+/* What draining needs; one for all tallies that are not drained at once */
+struct vmp_tally_scratch {
+	void *items;
+	uint64_t room;
+};
+
 /**
  * vmp_tally_drain() - Give all counts, by space, nearly in order of address; then it is empty.
+ * @scratch: Zeroed at first; the caller frees scratch->items in the end.
  * @fn: Its non-zero result ends the walk; the tally is empty all the same.
  * Return: 0, the result of @fn, -ENOMEM.
  */
-int vmp_tally_drain(struct vmp_tally *t,
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
 		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
 		    void *arg);
 

@@ -28,6 +28,7 @@ struct shard {
 	VMP_VEC(struct space) spaces;
 	struct vmp_hash by_key;
 	struct vmp_residence *cache;
+	struct vmp_tally_scratch *scratch;	/* guarded by resolving */
 	uint32_t last[VMP_KIND_IDLE + 1];	/* space of each kind's last sample + 1 */
 	/* while draining: the run of addresses under way */
 	uint32_t run_space;
@@ -131,7 +132,7 @@ static int drain(struct shard *sh)
 
 	pthread_mutex_lock(&resolving);
 	sh->run.samples = 0;
-	err = vmp_tally_drain(&sh->tally, on_count, sh);
+	err = vmp_tally_drain(&sh->tally, sh->scratch, on_count, sh);
 	if (!err)
 		err = hand_out(sh);
 	pthread_mutex_unlock(&resolving);
@@ -238,11 +239,13 @@ static int run(struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
 {
 	struct shard *shards = calloc(nr, sizeof(*shards));
 	void *args[VMP_SCAN_THREADS_MAX];
+	struct vmp_tally_scratch scratch = { 0 };
 	unsigned int i;
 	int err = shards ? 0 : -ENOMEM;
 
 	for (i = 0; !err && i < nr; i++) {
 		err = shard_init(&shards[i], m, g, nr);
+		shards[i].scratch = &scratch;
 		args[i] = &shards[i];
 	}
 	if (!err)
@@ -252,6 +255,7 @@ static int run(struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
 	for (i = 0; shards && i < nr; i++)
 		shard_deinit(&shards[i]);
 	free(shards);
+	free(scratch.items);
 	return err;
 }
 

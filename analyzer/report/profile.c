@@ -347,6 +347,56 @@ static int cmp_rows(const void *a, const void *b, void *arg)
 	return d ? d : cmp_u64(x->side, y->side);
 }
 
+/* A row with what nearly always decides at hand */
+struct sorted {
+	uint64_t first, second;
+	const struct vmp_row *row;
+};
+
+static int cmp_sorted(const void *pa, const void *pb, void *arg)
+{
+	const struct sorted *a = pa, *b = pb;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	return cmp_rows(a->row, b->row, arg);
+}
+
+static int sort_rows(struct work *w, struct vmp_domain *d)
+{
+	int by_samples = !w->o->sort[0] || (w->o->sort[0] == VMP_SORT_SAMPLES && !w->o->sort[1]);
+	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
+	struct vmp_row *rows = NULL;
+	uint32_t i;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < d->rows.nr; i++) {
+		const struct vmp_row *row = &d->rows.v[i];
+
+		v[i] = (struct sorted){ .row = row };
+		if (!by_samples)
+			continue;
+		v[i].first = UINT64_MAX - row->samples;
+		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
+	}
+	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, w);
+	rows = malloc(d->rows.nr * sizeof(*rows) + 1);
+	if (!rows) {
+		free(v);
+		return -ENOMEM;
+	}
+	for (i = 0; i < d->rows.nr; i++)
+		rows[i] = *v[i].row;
+	free(v);
+	free(d->rows.v);
+	d->rows.v = rows;
+	d->rows.room = d->rows.nr;
+	return 0;
+}
+
 /* By name, the host last */
 static int cmp_domains(const void *pa, const void *pb, void *arg)
 {
@@ -366,6 +416,7 @@ static int choose(struct work *w)
 {
 	struct vmp_profile *p = w->p;
 	uint32_t i, n = 0;
+	int err = 0;
 
 	for (i = 0; i < p->domains.nr; i++) {
 		struct vmp_domain *d = &p->domains.v[i];
@@ -387,12 +438,10 @@ static int choose(struct work *w)
 	w->rank = vmp_strings_ranks(&w->m->strings);
 	if (!w->rank)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		if (p->domains.v[i].rows.nr)
-			qsort_r(p->domains.v[i].rows.v, p->domains.v[i].rows.nr,
-				sizeof(struct vmp_row), cmp_rows, w);
+	for (i = 0; !err && i < n; i++)
+		err = sort_rows(w, &p->domains.v[i]);
 	free(w->rank);
-	return 0;
+	return err;
 }
 
 /* ------------------------------------------------------------------ all */

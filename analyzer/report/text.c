@@ -114,10 +114,10 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 			const char *s = cell(buf, p, &d->rows.v[r], cols[i]);
 
 			w = cols[i + 1] == COL_END ? 0 : pad[i] - width(s);
-			fputs("  ", out);
-			fputs(s, out);
+			fputs_unlocked("  ", out);
+			fputs_unlocked(s, out);
 			if (w > 0)
-				fputs(spaces + PAD_MAX - w, out);
+				fputs_unlocked(spaces + PAD_MAX - w, out);
 		}
 		fputc('\n', out);
 	}
