@@ -330,45 +330,53 @@ static int cmp_key(const struct work *w, enum vmp_sort key, const struct vmp_row
 	return 0;
 }
 
-static int cmp_rows(const void *a, const void *b, void *arg)
+static int cmp_rows(const struct work *w, const struct vmp_row *a, const struct vmp_row *b)
 {
 	static const enum vmp_sort last[] = {
 		VMP_SORT_SAMPLES, VMP_SORT_FUNCTION, VMP_SORT_MODULE, VMP_SORT_PROCESS,
 		VMP_SORT_PID, VMP_SORT_VCPU, VMP_SORT_EXIT,
 	};
-	const struct vmp_row *x = a, *y = b;
-	const struct work *w = arg;
 	int d = 0, i;
 
 	for (i = 0; !d && i < VMP_SORT_KEYS && w->o->sort[i]; i++)
-		d = cmp_key(w, w->o->sort[i], x, y);
+		d = cmp_key(w, w->o->sort[i], a, b);
 	for (i = 0; !d && i < (int)(sizeof(last) / sizeof(last[0])); i++)
-		d = cmp_key(w, last[i], x, y);
-	return d ? d : cmp_u64(x->side, y->side);
+		d = cmp_key(w, last[i], a, b);
+	return d ? d : cmp_u64(a->side, b->side);
 }
 
 /* A row with what nearly always decides at hand */
 struct sorted {
 	uint64_t first, second;
-	const struct vmp_row *row;
+	uint32_t third;
+	uint32_t row;
+};
+
+struct sorting {
+	const struct work *w;
+	const struct vmp_row *rows;
 };
 
 static int cmp_sorted(const void *pa, const void *pb, void *arg)
 {
 	const struct sorted *a = pa, *b = pb;
+	const struct sorting *s = arg;
 
 	if (a->first != b->first)
 		return a->first < b->first ? -1 : 1;
 	if (a->second != b->second)
 		return a->second < b->second ? -1 : 1;
-	return cmp_rows(a->row, b->row, arg);
+	if (a->third != b->third)
+		return a->third < b->third ? -1 : 1;
+	return cmp_rows(s->w, &s->rows[a->row], &s->rows[b->row]);
 }
 
 static int sort_rows(struct work *w, struct vmp_domain *d)
 {
 	int by_samples = !w->o->sort[0] || (w->o->sort[0] == VMP_SORT_SAMPLES && !w->o->sort[1]);
 	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
-	struct vmp_row *rows = NULL;
+	struct sorting s = { w, d->rows.v };
+	struct vmp_row *rows;
 	uint32_t i;
 
 	if (!v)
@@ -376,20 +384,21 @@ static int sort_rows(struct work *w, struct vmp_domain *d)
 	for (i = 0; i < d->rows.nr; i++) {
 		const struct vmp_row *row = &d->rows.v[i];
 
-		v[i] = (struct sorted){ .row = row };
+		v[i] = (struct sorted){ .row = i };
 		if (!by_samples)
 			continue;
 		v[i].first = UINT64_MAX - row->samples;
 		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
+		v[i].third = w->rank[row->comm];
 	}
-	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, w);
+	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, &s);
 	rows = malloc(d->rows.nr * sizeof(*rows) + 1);
 	if (!rows) {
 		free(v);
 		return -ENOMEM;
 	}
 	for (i = 0; i < d->rows.nr; i++)
-		rows[i] = *v[i].row;
+		rows[i] = d->rows.v[v[i].row];
 	free(v);
 	free(d->rows.v);
 	d->rows.v = rows;
