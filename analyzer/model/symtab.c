@@ -12,6 +12,12 @@ static size_t underscores(const char *s)
 	return strspn(s, "_");
 }
 
+/* Kernels had two names for a system call; nobody means this one. */
+static int old_syscall(const char *s)
+{
+	return !strncmp(s, "SyS", 3) || !strncmp(s, "compat_SyS", 10);
+}
+
 static int cmp_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
@@ -29,8 +35,10 @@ static int by_start(const void *pa, const void *pb)
 		d = a->rank - b->rank;
 	if (!d)
 		d = cmp_u64(underscores(a->name), underscores(b->name));
+	if (!d)		/* the longer one says more */
+		d = cmp_u64(strlen(b->name), strlen(a->name));
 	if (!d)
-		d = cmp_u64(strlen(a->name), strlen(b->name));
+		d = old_syscall(a->name) - old_syscall(b->name);
 	return d ? d : strcmp(a->name, b->name);
 }
 

@@ -3,8 +3,9 @@
  * symtab.h - sorted symbols of one module or kernel: by address to a name.
  *
  * An address gets a symbol's name only inside the symbol's bounds; of
- * several symbols at one address the one that people know is kept (global
- * before weak before local, then fewer leading underscores, then shorter).
+ * several symbols at one address the one that perf would show is kept: known
+ * size first, global before weak before local (perf has local before weak),
+ * fewer leading underscores, the longer one, no SyS_ of old kernels.
  */
 #ifndef VMP_SYMTAB_H
 #define VMP_SYMTAB_H
