@@ -126,18 +126,17 @@ static void *run(void *arg)
 
 	while (!err && take(w->scan, &p)) {
 		err = vmp_reader_unpack(w->scan->m->reader, &u, &p, &data, &len);
-		if (err == -EBADMSG) {
+		if (!err) {
+			pthread_rwlock_rdlock(&w->scan->model);
+			err = block(w, data, len);
+			pthread_rwlock_unlock(&w->scan->model);
+		} else if (err == -EBADMSG) {
 			stop(w->scan, 0, p.block.offset);
 			break;
 		}
 		if (err)
-			break;
-		pthread_rwlock_rdlock(&w->scan->model);
-		err = block(w, data, len);
-		pthread_rwlock_unlock(&w->scan->model);
+			stop(w->scan, err, UINT64_MAX);
 	}
-	if (err)
-		stop(w->scan, err, UINT64_MAX);
 	vmp_unpacker_free(&u);
 	return NULL;
 }
