@@ -126,16 +126,20 @@ fuzz:
 	$(Q)O=$(O)/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) $(SRC)/tests/fuzz/run
 
 # ---------------------------------------------------------------- bench
-bench_obj := $(patsubst $(SRC)/tests/bench/%.c,$(O)/obj/tests/bench/%.o,$(wildcard $(SRC)/tests/bench/*.c))
+bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world elfobj perfdata)
 
 $(O)/gen-capture: $(bench_obj) $(core_obj)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(O)/measure: $(O)/obj/tests/bench/measure.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
 -include $(bench_obj:.o=.d)
 
 .PHONY: bench bench-tools
-bench-tools: $(O)/vmprof $(O)/gen-capture
+bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
 bench: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
 
@@ -162,7 +166,7 @@ check-hw: host-setup
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/gen-capture $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
 distclean:
 	$(Q)rm -rf build
 clean-cache:
