@@ -20,6 +20,8 @@ help:
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'
 	@echo
+	@echo '  make bench         reading captures beside perf report: time, samples/s, memory'
+	@echo
 	@echo '  make lab           build all images and products of the lab'
 	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
 	@echo '  make clean         remove build products; make distclean: all of build/'
@@ -123,6 +125,24 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	$(Q)O=$(O)/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) $(SRC)/tests/fuzz/run
 
+# ---------------------------------------------------------------- bench
+bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world elfobj perfdata)
+
+$(O)/gen-capture: $(bench_obj) $(core_obj)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/measure: $(O)/obj/tests/bench/measure.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+-include $(bench_obj:.o=.d)
+
+.PHONY: bench bench-tools
+bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
+bench: bench-tools
+	$(Q)O=$(O) $(SRC)/tests/bench/run
+
 # ------------------------------------------------------------------ lab
 .PHONY: host-setup lab products lab-shell demo check check-lab check-hw
 host-setup:
@@ -146,7 +166,7 @@ check-hw: host-setup
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
 distclean:
 	$(Q)rm -rf build
 clean-cache:

@@ -20,7 +20,7 @@
 /* As given on the command line */
 struct given {
 	const char *vcpu, *pid, *sort, *by, *limit;
-	int json;
+	int json, inlined, srcline;
 };
 
 static const char *safe(const char *s)
@@ -156,6 +156,8 @@ int cmd_report(int argc, char **argv)
 		{ "by", 0, VMP_OPT_STR, "WHAT", "a row for each function (default), process, module,\nvcpu or exit", &g.by },
 		{ "sort", 0, VMP_OPT_STR, "KEYS", "samples (default), function, module, process, pid,\nvcpu, exit; several with commas", &g.sort },
 		{ "limit", 0, VMP_OPT_STR, "N", "rows of each domain, 0 all; default: 40 on a terminal,\nelse all", &g.limit },
+		{ "inline", 0, VMP_OPT_FLAG, NULL, "the innermost inlined function, where debugging\ninformation tells", &g.inlined },
+		{ "srcline", 0, VMP_OPT_FLAG, NULL, "source file and line behind the function", &g.srcline },
 		{ "all-host", 0, VMP_OPT_FLAG, NULL, "host work that is no domain's, too", &o.all_host },
 		{ "json", 0, VMP_OPT_FLAG, NULL, "JSON instead of text", &g.json },
 		{ NULL },
@@ -191,6 +193,7 @@ int cmd_report(int argc, char **argv)
 		tell_unreadable(r.path, err);
 		return VMP_EXIT_FAILED;
 	}
+	m->detail = (g.inlined ? VMP_DETAIL_INLINE : 0) | (g.srcline ? VMP_DETAIL_LINE : 0);
 	ret = render(m, &o, &r, g.json);
 	vmp_model_close(m);
 	return ret;

@@ -38,7 +38,7 @@ _vmprof()
 		*:status) words='--json --help' ;;
 		*:report)
 			words='--domain --vcpu --pid --comm --module --exit-reason --by --sort --limit
-				--all-host --json --help'
+				--inline --srcline --all-host --json --help'
 			if [[ $cur != -* ]]; then
 				mapfile -t COMPREPLY < <(compgen -f -X '!*.vmprof' -- "$cur"; compgen -d -- "$cur")
 				return

@@ -29,9 +29,7 @@ struct vmp_reader {
 	struct vmprof_cap_header header;
 	struct vmprof_cap_block block;	/* the current one */
 	uint64_t offset;
-	ZSTD_DCtx *zstd;
-	void *stored, *raw;
-	size_t stored_room, raw_room;
+	struct vmp_unpacker u;
 };
 
 /* 0: @len bytes read, -ENODATA: the file ended before, or -errno */
@@ -76,11 +74,6 @@ int vmp_reader_open_fd(struct vmp_reader **out, int fd)
 		err = vmp_header_check(&r->header);
 	if (err)
 		goto free_reader;
-	r->zstd = ZSTD_createDCtx();
-	if (!r->zstd) {
-		err = -ENOMEM;
-		goto free_reader;
-	}
 	r->fd = fd;
 	r->first = r->header.header_bytes;
 	r->stop = r->size;
@@ -141,7 +134,13 @@ static int end_here(struct vmp_reader *r, uint64_t offset, const char *why)
 	return 0;
 }
 
-int vmp_reader_next(struct vmp_reader *r, struct vmp_block *out)
+void vmp_reader_cut(struct vmp_reader *r, uint64_t offset, const char *why)
+{
+	end_here(r, offset, why);
+}
+
+/* The next block's header, its payload being all there.  Return: 1, 0 the end, -errno of read. */
+static int next_header(struct vmp_reader *r)
 {
 	struct vmprof_cap_block *b = &r->block;
 	uint64_t at = r->next, left;
@@ -164,45 +163,110 @@ int vmp_reader_next(struct vmp_reader *r, struct vmp_block *out)
 	/* The last block's padding may be missing: nothing of it is. */
 	if (left - sizeof(*b) < b->stored_bytes)
 		return end_here(r, at, "the file ends within a block");
-	err = room(&r->stored, &r->stored_room, b->stored_bytes);
-	if (!err)
-		err = read_at(r->fd, r->stored, b->stored_bytes, at + sizeof(*b));
-	if (err && err != -ENODATA)
-		return err;
-	if (err || vmp_crc32c(0, r->stored, b->stored_bytes) != b->payload_crc)
-		return end_here(r, at, err ? "the file became shorter" :
-				       "a block's content is damaged");
-	r->offset = at;
-	r->next = at + sizeof(*b) + vmp_padded(b->stored_bytes);
+	return 1;
+}
+
+static struct vmp_block accept(struct vmp_reader *r)
+{
+	const struct vmprof_cap_block *b = &r->block;
+
+	r->offset = r->next;
+	r->next = r->offset + sizeof(*b) + vmp_padded(b->stored_bytes);
 	r->indexed = b->type == VMPROF_CAP_INDEX && r->next >= r->stop;
-	*out = (struct vmp_block){
+	return (struct vmp_block){
 		.type = b->type, .flags = b->flags, .source = b->source,
 		.tsc_first = b->tsc_first, .tsc_last = b->tsc_last,
-		.offset = at, .raw_bytes = b->raw_bytes,
+		.offset = r->offset, .raw_bytes = b->raw_bytes,
 	};
+}
+
+/* Stored payload of the block at @offset.  Return: 0, -EBADMSG, -ENODATA (shorter now), -ENOMEM, -errno. */
+static int read_stored(const struct vmp_reader *r, struct vmp_unpacker *u, uint64_t offset,
+		       uint32_t bytes, uint32_t crc)
+{
+	int err = room(&u->stored, &u->stored_room, bytes);
+
+	if (!err)
+		err = read_at(r->fd, u->stored, bytes, offset + sizeof(struct vmprof_cap_block));
+	if (!err && vmp_crc32c(0, u->stored, bytes) != crc)
+		err = -EBADMSG;
+	return err;
+}
+
+/* What was stored, unpacked.  Return: 0, -EBADMSG, -ENOMEM. */
+static int unpack(struct vmp_unpacker *u, unsigned int flags, uint32_t stored_bytes, uint32_t raw_bytes,
+		  const void **data, size_t *len)
+{
+	size_t n;
+
+	*data = u->stored;
+	*len = stored_bytes;
+	if (!(flags & VMPROF_CAP_ZSTD))
+		return 0;
+	if (!u->zstd)
+		u->zstd = ZSTD_createDCtx();
+	if (!u->zstd || room(&u->raw, &u->raw_room, raw_bytes))
+		return -ENOMEM;
+	n = ZSTD_decompressDCtx(u->zstd, u->raw, raw_bytes, u->stored, stored_bytes);
+	if (ZSTD_isError(n) || n != raw_bytes)
+		return -EBADMSG;
+	*data = u->raw;
+	*len = n;
+	return 0;
+}
+
+int vmp_reader_next(struct vmp_reader *r, struct vmp_block *out)
+{
+	int err = next_header(r);
+
+	if (err <= 0)
+		return err;
+	err = read_stored(r, &r->u, r->next, r->block.stored_bytes, r->block.payload_crc);
+	if (err == -ENODATA || err == -EBADMSG)
+		return end_here(r, r->next, err == -ENODATA ? "the file became shorter" :
+					    "a block's content is damaged");
+	if (err)
+		return err;
+	*out = accept(r);
 	return 1;
 }
 
 int vmp_reader_data(struct vmp_reader *r, const void **data, size_t *len)
 {
-	struct vmprof_cap_block *b = &r->block;
-	size_t n;
+	int err = unpack(&r->u, r->block.flags, r->block.stored_bytes, r->block.raw_bytes, data, len);
 
-	if (!(b->flags & VMPROF_CAP_ZSTD)) {
-		*data = r->stored;
-		*len = b->stored_bytes;
-		return 0;
-	}
-	if (room(&r->raw, &r->raw_room, b->raw_bytes))
-		return -ENOMEM;
-	n = ZSTD_decompressDCtx(r->zstd, r->raw, b->raw_bytes, r->stored, b->stored_bytes);
-	if (ZSTD_isError(n) || n != b->raw_bytes) {
+	if (err == -EBADMSG)
 		end_here(r, r->offset, "a block cannot be unpacked");
-		return -EBADMSG;
-	}
-	*data = r->raw;
-	*len = n;
-	return 0;
+	return err;
+}
+
+int vmp_reader_take(struct vmp_reader *r, struct vmp_packed *p)
+{
+	int err = next_header(r);
+
+	if (err <= 0)
+		return err;
+	p->block = accept(r);
+	p->stored_bytes = r->block.stored_bytes;
+	p->payload_crc = r->block.payload_crc;
+	return 1;
+}
+
+int vmp_reader_unpack(const struct vmp_reader *r, struct vmp_unpacker *u, const struct vmp_packed *p,
+		      const void **data, size_t *len)
+{
+	int err = read_stored(r, u, p->block.offset, p->stored_bytes, p->payload_crc);
+
+	if (err)
+		return err == -ENODATA ? -EBADMSG : err;
+	return unpack(u, p->block.flags, p->stored_bytes, p->block.raw_bytes, data, len);
+}
+
+void vmp_unpacker_free(struct vmp_unpacker *u)
+{
+	ZSTD_freeDCtx(u->zstd);
+	free(u->stored);
+	free(u->raw);
 }
 
 struct vmp_reader_end vmp_reader_end(const struct vmp_reader *r)
@@ -219,8 +283,6 @@ void vmp_reader_close(struct vmp_reader *r)
 	if (!r)
 		return;
 	close(r->fd);
-	ZSTD_freeDCtx(r->zstd);
-	free(r->stored);
-	free(r->raw);
+	vmp_unpacker_free(&r->u);
 	free(r);
 }

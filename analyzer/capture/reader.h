@@ -59,6 +59,39 @@ int vmp_reader_next(struct vmp_reader *r, struct vmp_block *b);
  */
 int vmp_reader_data(struct vmp_reader *r, const void **data, size_t *len);
 
+/* A block as it lies in the file, for threads that unpack on their own */
+struct vmp_packed {
+	struct vmp_block block;
+	uint32_t stored_bytes;
+	uint32_t payload_crc;
+};
+
+/* A thread's buffers; zeroed memory is an empty one */
+struct vmp_unpacker {
+	void *stored, *raw;
+	size_t stored_room, raw_room;
+	void *zstd;
+};
+
+/**
+ * vmp_reader_take() - As vmp_reader_next(), but the payload is not looked at.
+ * Not for several threads at once.
+ * Return: 1 a block, 0 the end, -errno of read.
+ */
+int vmp_reader_take(struct vmp_reader *r, struct vmp_packed *p);
+
+/**
+ * vmp_reader_unpack() - Payload of a block that was taken; any thread.
+ * @data: Borrowed until the next call with this @u.
+ * Return: 0; -EBADMSG damaged or cannot be unpacked; -ENOMEM, -errno of read.
+ */
+int vmp_reader_unpack(const struct vmp_reader *r, struct vmp_unpacker *u, const struct vmp_packed *p,
+		      const void **data, size_t *len);
+void vmp_unpacker_free(struct vmp_unpacker *u);
+
+/** vmp_reader_cut() - Reading ends before the block at @offset, for the reason @why (a literal). */
+void vmp_reader_cut(struct vmp_reader *r, uint64_t offset, const char *why);
+
 /** vmp_reader_rewind() - Back to before the first block. */
 void vmp_reader_rewind(struct vmp_reader *r);
 

@@ -2,48 +2,91 @@
 /* classify.c - from a sample's fields to what it hit. */
 #include "model/classify.h"
 
-static void guest(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_hit *hit)
+static void look_up(const struct vmp_space *space, uint64_t cr3, uint64_t tsc, struct vmp_residence *r)
 {
-	struct vmp_space *space = &m->vms.v[hit->vm].space;
+	r->valid = (struct vmp_tsc_span){ 0, UINT64_MAX };
+	r->epoch = vmp_space_epoch_at(space, tsc);
+	r->image = vmp_space_owner_span(space, cr3, tsc, &r->valid);
+	r->version = r->image == VMP_NONE ? 0 : vmp_space_version_span(space, r->image, tsc, &r->valid);
+}
 
-	hit->addr = s->guest_ip;
-	if (s->flags & VMPROF_SF_NESTED) {
-		hit->kind = VMP_KIND_GUEST_NESTED;
-		return;
+static struct vmp_residence *residence(const struct vmp_model *m, struct vmp_residence *cache,
+				       const struct vmprof_sample *s, uint32_t vm)
+{
+	uint64_t h = (s->guest_cr3 ^ (uint64_t)vm << 40) * 0x9e3779b97f4a7c15ULL;
+	struct vmp_residence *r = &cache[h >> 32 & (VMP_RESIDENCES - 1)];
+
+	if (r->cr3 != s->guest_cr3 || r->vm != vm || s->tsc < r->valid.from || s->tsc >= r->valid.to) {
+		*r = (struct vmp_residence){ .cr3 = s->guest_cr3, .vm = vm };
+		look_up(&m->vms.v[vm].space, s->guest_cr3, s->tsc, r);
 	}
-	hit->kind = s->cpl == 3 ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL;
-	hit->epoch = vmp_space_epoch_at(space, s->tsc);
-	hit->image = vmp_space_owner(space, s->guest_cr3, s->tsc);
-	if (hit->kind == VMP_KIND_GUEST_USER && hit->image != VMP_NONE)
-		hit->version = vmp_space_version(space, hit->image, s->tsc);
+	return r;
+}
+
+/* The kind by the mode that the sampler decided on */
+static enum vmp_kind kind_of(const struct vmprof_sample *s)
+{
+	switch (s->mode) {
+	case VMPROF_MODE_GUEST:
+		if (s->flags & VMPROF_SF_NESTED)
+			return VMP_KIND_GUEST_NESTED;
+		return s->cpl == 3 ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL;
+	case VMPROF_MODE_VMM_KERNEL:
+		return VMP_KIND_VMM_KERNEL;
+	case VMPROF_MODE_VMM_USER:
+		return VMP_KIND_VMM_USER;
+	case VMPROF_MODE_OTHER_KERNEL:
+		return s->flags & VMPROF_SF_STEAL ? VMP_KIND_STEAL : VMP_KIND_OTHER_KERNEL;
+	case VMPROF_MODE_OTHER_USER:
+		return s->flags & VMPROF_SF_STEAL ? VMP_KIND_STEAL : VMP_KIND_OTHER_USER;
+	}
+	return VMP_KIND_IDLE;
+}
+
+int vmp_classify_known(const struct vmp_model *m, struct vmp_residence *cache,
+		       const struct vmprof_sample *s, struct vmp_hit *hit, struct vmp_residence **out)
+{
+	enum vmp_kind kind = kind_of(s);
+
+	*hit = (struct vmp_hit){
+		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE, .addr = s->host_ip,
+	};
+	*out = NULL;
+	if (kind == VMP_KIND_IDLE || kind == VMP_KIND_OTHER_KERNEL || kind == VMP_KIND_OTHER_USER)
+		return 0;
+	hit->vm = vmp_model_vm(m, s->vm);
+	if (hit->vm == VMP_NONE)
+		return -ENOENT;
+	if (kind > VMP_KIND_GUEST_NESTED)
+		return 0;
+	hit->addr = s->guest_ip;
+	if (kind == VMP_KIND_GUEST_NESTED)
+		return 0;
+	*out = residence(m, cache, s, hit->vm);
+	hit->epoch = (*out)->epoch;
+	hit->image = (*out)->image;
+	hit->version = kind == VMP_KIND_GUEST_USER ? (*out)->version : 0;
+	return 0;
 }
 
 int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_hit *hit)
 {
-	int err = 0;
+	enum vmp_kind kind = kind_of(s);
+	struct vmp_residence r;
+	int err;
 
 	*hit = (struct vmp_hit){
-		.vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE, .addr = s->host_ip,
+		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE,
+		.addr = kind <= VMP_KIND_GUEST_NESTED ? s->guest_ip : s->host_ip,
 	};
-	switch (s->mode) {
-	case VMPROF_MODE_GUEST:
-		err = vmp_model_add_vm(m, s->vm, &hit->vm);
-		if (!err)
-			guest(m, s, hit);
+	if (kind == VMP_KIND_IDLE || kind == VMP_KIND_OTHER_KERNEL || kind == VMP_KIND_OTHER_USER)
+		return 0;
+	err = vmp_model_add_vm(m, s->vm, &hit->vm);
+	if (err || kind >= VMP_KIND_GUEST_NESTED)
 		return err;
-	case VMPROF_MODE_VMM_KERNEL:
-	case VMPROF_MODE_VMM_USER:
-		hit->kind = s->mode == VMPROF_MODE_VMM_USER ? VMP_KIND_VMM_USER : VMP_KIND_VMM_KERNEL;
-		return vmp_model_add_vm(m, s->vm, &hit->vm);
-	case VMPROF_MODE_OTHER_KERNEL:
-	case VMPROF_MODE_OTHER_USER:
-		hit->kind = s->mode == VMPROF_MODE_OTHER_USER ? VMP_KIND_OTHER_USER :
-								VMP_KIND_OTHER_KERNEL;
-		if (!(s->flags & VMPROF_SF_STEAL))
-			return 0;
-		hit->kind = VMP_KIND_STEAL;
-		return vmp_model_add_vm(m, s->vm, &hit->vm);
-	}
-	hit->kind = VMP_KIND_IDLE;
+	look_up(&m->vms.v[hit->vm].space, s->guest_cr3, s->tsc, &r);
+	hit->epoch = r.epoch;
+	hit->image = r.image;
+	hit->version = kind == VMP_KIND_GUEST_USER ? r.version : 0;
 	return 0;
 }

@@ -34,4 +34,24 @@ struct vmp_hit {
 /** vmp_classify() - Return: 0 or -ENOMEM. */
 int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_hit *hit);
 
+/* Who was on a CR3 from when to when, as found before; zeroed memory is an empty cache */
+struct vmp_residence {
+	uint64_t cr3;
+	struct vmp_tsc_span valid;	/* host TSC; to 0: free */
+	uint32_t vm, epoch, image, version;
+	uint32_t user[2];	/* the caller's, for guest kernel and guest user; 0 at first */
+};
+
+#define VMP_RESIDENCES	2048	/* in a cache */
+
+/**
+ * vmp_classify_known() - As vmp_classify(), for threads that share a model.
+ * @cache: VMP_RESIDENCES of the thread's own.
+ * @r:     The cache's entry for this CR3, NULL for samples that need none.
+ *
+ * Return: 0, -ENOENT (a VM that no block told of: vmp_model_add_vm() first).
+ */
+int vmp_classify_known(const struct vmp_model *m, struct vmp_residence *cache,
+		       const struct vmprof_sample *s, struct vmp_hit *hit, struct vmp_residence **r);
+
 #endif

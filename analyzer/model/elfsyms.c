@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * elfsyms.c - segments and function symbols of an ELF file by libelf.
+ * elfsyms.c - segments and function symbols of an ELF file: its own, those of
+ * its mini-debuginfo and of its debug file, PLT stubs, and unnamed functions.
  *
- * libelf bounds its own accesses by the image it was given; on top of that
- * we check the tables' places before it looks, count what we take, and use
- * strings only up to the end of their section.
+ * Everything taken from the file is counted and bounded.
  */
 #include "model/elfsyms.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "model/dwarf.h"
 #include "model/ehframe.h"
+#include "model/elfdebug.h"
+#include "model/elfplt.h"
 
-#define FILE_MAX	(2ULL << 30)
 #define SEGMENTS_MAX	256
 #define SECTIONS_MAX	65536
 #define SYMBOLS_MAX	(8U << 20)
-#define NAME_MAX_BYTES	8192
+#define PAGE		4096ULL
 
 struct segment {
 	uint64_t offset, vaddr, bytes;
@@ -36,62 +32,36 @@ struct section {
 };
 
 struct vmp_elf {
-	Elf *elf;		/* holds what names point to */
-	void *map;
-	size_t map_bytes;
+	struct vmp_elffile file;	/* these three hold what names point to */
+	struct vmp_elffile mini, debug;
+	uint64_t debug_bias;	/* address here less address in the debug file */
 	struct segment seg[SEGMENTS_MAX];
 	int nr_seg;
 	int stripped;
 	struct vmp_symtab symtab;
 	VMP_VEC(char *) made;	/* names that are not in the file */
+	struct vmp_dwarf *dwarf;
+	uint64_t dwarf_bias;
+	int dwarf_tried;
 };
 
-/* What a parse needs besides the result */
+/* One file's part in the result */
 struct parse {
 	struct vmp_elf *e;
-	Elf *elf;
-	size_t shstrndx;
+	const struct vmp_elffile *f;
+	uint64_t bias;
 	VMP_VEC(struct section) sections;
 };
-
-/* Tables that lie outside of the file end the reading before libelf sees them. */
-static int plausible(const uint8_t *data, size_t len)
-{
-	Elf64_Ehdr h;
-	Elf32_Ehdr h32;
-
-	if (len < sizeof(h32) || memcmp(data, ELFMAG, SELFMAG) ||
-	    data[EI_DATA] != ELFDATA2LSB || data[EI_VERSION] != EV_CURRENT)
-		return 0;
-	if (data[EI_CLASS] == ELFCLASS64) {
-		if (len < sizeof(h))
-			return 0;
-		memcpy(&h, data, sizeof(h));
-		if (h.e_phnum && (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > len ||
-				  h.e_phnum > (len - h.e_phoff) / sizeof(Elf64_Phdr)))
-			return 0;
-		return !h.e_shoff || (h.e_shentsize == sizeof(Elf64_Shdr) && h.e_shoff < len &&
-				      h.e_shnum <= (len - h.e_shoff) / sizeof(Elf64_Shdr));
-	}
-	if (data[EI_CLASS] != ELFCLASS32)
-		return 0;
-	memcpy(&h32, data, sizeof(h32));
-	if (h32.e_phnum && (h32.e_phentsize != sizeof(Elf32_Phdr) || h32.e_phoff > len ||
-			    h32.e_phnum > (len - h32.e_phoff) / sizeof(Elf32_Phdr)))
-		return 0;
-	return !h32.e_shoff || (h32.e_shentsize == sizeof(Elf32_Shdr) && h32.e_shoff < len &&
-				h32.e_shnum <= (len - h32.e_shoff) / sizeof(Elf32_Shdr));
-}
 
 static void read_segments(struct parse *p)
 {
 	size_t n = 0, i;
 	GElf_Phdr ph;
 
-	if (elf_getphdrnum(p->elf, &n))
+	if (elf_getphdrnum(p->f->elf, &n))
 		return;
 	for (i = 0; i < n && p->e->nr_seg < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(p->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
+		if (!gelf_getphdr(p->f->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
 		    !(ph.p_flags & PF_X) || ph.p_offset + ph.p_filesz < ph.p_offset)
 			continue;
 		p->e->seg[p->e->nr_seg++] = (struct segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz };
@@ -105,14 +75,12 @@ static int read_sections(struct parse *p)
 	GElf_Shdr sh;
 	size_t n = 0;
 
-	if (elf_getshdrnum(p->elf, &n) || n > SECTIONS_MAX)
+	if (elf_getshdrnum(p->f->elf, &n) || n > SECTIONS_MAX)
 		return 0;
-	if (elf_getshdrstrndx(p->elf, &p->shstrndx))
-		p->shstrndx = 0;
 	s = (struct section){ 0 };
 	if (n && vmp_vec_push(&p->sections, s))	/* number 0 is no section */
 		return -ENOMEM;
-	while ((scn = elf_nextscn(p->elf, scn))) {
+	while ((scn = elf_nextscn(p->f->elf, scn))) {
 		s = (struct section){ 0 };
 		if (gelf_getshdr(scn, &sh) && sh.sh_addr + sh.sh_size >= sh.sh_addr) {
 			s.start = sh.sh_addr;
@@ -123,30 +91,6 @@ static int read_sections(struct parse *p)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* String at @offset of a string section; NULL unless it ends inside it */
-static const char *string_at(Elf_Data *str, uint64_t offset)
-{
-	const char *s, *end;
-	size_t left;
-
-	if (!str || !str->d_buf || offset >= str->d_size)
-		return NULL;
-	s = (const char *)str->d_buf + offset;
-	left = str->d_size - offset;
-	end = memchr(s, 0, left < NAME_MAX_BYTES ? left : NAME_MAX_BYTES);
-	return end && end != s ? s : NULL;
-}
-
-static Elf_Data *linked_strings(struct parse *p, const GElf_Shdr *sh)
-{
-	Elf_Scn *scn = elf_getscn(p->elf, sh->sh_link);
-	GElf_Shdr str;
-
-	if (!scn || !gelf_getshdr(scn, &str) || str.sh_type != SHT_STRTAB)
-		return NULL;
-	return elf_getdata(scn, NULL);
 }
 
 static int wanted(const struct parse *p, const GElf_Sym *sym, const char *name, struct vmp_symbol *out)
@@ -165,17 +109,18 @@ static int wanted(const struct parse *p, const GElf_Sym *sym, const char *name, 
 	if (type == STT_NOTYPE && (name[0] == '.' || name[0] == '$'))
 		return 0;
 	*out = (struct vmp_symbol){
-		.start = sym->st_value, .limit = sec->end, .name = name,
+		.start = sym->st_value + p->bias, .limit = sec->end + p->bias, .name = name,
 		.rank = bind == STB_LOCAL ? VMP_SYM_LOCAL : bind == STB_WEAK ? VMP_SYM_WEAK : VMP_SYM_GLOBAL,
 	};
 	if (sym->st_size)
-		out->end = sym->st_size > sec->end - sym->st_value ? sec->end : sym->st_value + sym->st_size;
-	return 1;
+		out->end = p->bias + (sym->st_size > sec->end - sym->st_value ? sec->end :
+				      sym->st_value + sym->st_size);
+	return !out->end || out->end > out->start;	/* a bias may wrap */
 }
 
 static int read_symbols(struct parse *p, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = elf_getdata(scn, NULL), *str = linked_strings(p, sh);
+	Elf_Data *data = vmp_elffile_data(scn, sh), *str = vmp_elffile_linked(p->f, sh);
 	struct vmp_symbol sym;
 	size_t n, i;
 	GElf_Sym s;
@@ -188,30 +133,11 @@ static int read_symbols(struct parse *p, Elf_Scn *scn, const GElf_Shdr *sh)
 
 		if (!gelf_getsym(data, (int)i, &s))
 			break;
-		name = string_at(str, s.st_name);
+		name = vmp_elffile_string(str, s.st_name);
 		if (name && wanted(p, &s, name, &sym) && vmp_vec_push(&p->e->symtab.sym, sym))
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static Elf_Scn *find_section(struct parse *p, unsigned type, const char *name, GElf_Shdr *sh)
-{
-	Elf_Scn *names = p->shstrndx ? elf_getscn(p->elf, p->shstrndx) : NULL;
-	Elf_Data *str = names ? elf_getdata(names, NULL) : NULL;
-	Elf_Scn *scn = NULL;
-	const char *n;
-
-	while ((scn = elf_nextscn(p->elf, scn))) {
-		if (!gelf_getshdr(scn, sh) || (type && sh->sh_type != type))
-			continue;
-		if (!name)
-			return scn;
-		n = string_at(str, sh->sh_name);
-		if (n && !strcmp(n, name))
-			return scn;
-	}
-	return NULL;
 }
 
 /* A symbol that is not in the file; @name is from malloc() and taken over */
@@ -230,56 +156,13 @@ static int add_made(struct vmp_elf *e, uint64_t start, uint64_t end, char *name,
 }
 
 /* One stub: "name@plt" */
-static int add_stub(struct parse *p, uint64_t start, uint64_t size, const char *name)
+static int add_stub(void *arg, uint64_t start, uint64_t end, const char *name)
 {
 	char *made;
 
 	if (asprintf(&made, "%s@plt", name) < 0)
 		return -ENOMEM;
-	return add_made(p->e, start, start + size, made, VMP_SYM_MADE_UP);
-}
-
-/*
- * x86-64: the n-th relocation of .rela.plt belongs to the n-th stub of
- * .plt.sec, or where there is none to the one behind the first of .plt.
- */
-static int read_plt(struct parse *p)
-{
-	GElf_Shdr plt, rela, dyn;
-	Elf_Scn *scn, *dynsym;
-	Elf_Data *data, *syms, *str;
-	uint64_t at;
-	size_t n, i;
-	GElf_Rela r;
-	GElf_Sym s;
-
-	if (find_section(p, SHT_PROGBITS, ".plt.sec", &plt))
-		at = plt.sh_addr;
-	else if (find_section(p, SHT_PROGBITS, ".plt", &plt))
-		at = plt.sh_addr + 16;
-	else
-		return 0;
-	scn = find_section(p, SHT_RELA, ".rela.plt", &rela);
-	dynsym = scn ? find_section(p, SHT_DYNSYM, NULL, &dyn) : NULL;
-	if (!dynsym || plt.sh_addr + plt.sh_size < plt.sh_addr || !rela.sh_entsize)
-		return 0;
-	data = elf_getdata(scn, NULL);
-	syms = elf_getdata(dynsym, NULL);
-	str = linked_strings(p, &dyn);
-	if (!data || !syms || !str)
-		return 0;
-	n = data->d_size / rela.sh_entsize;
-	for (i = 0; i < n && at < plt.sh_addr + plt.sh_size && at >= plt.sh_addr; i++, at += 16) {
-		const char *name;
-
-		if (!gelf_getrela(data, (int)i, &r) || GELF_R_SYM(r.r_info) > INT32_MAX ||
-		    !gelf_getsym(syms, (int)GELF_R_SYM(r.r_info), &s))
-			continue;
-		name = string_at(str, s.st_name);
-		if (name && add_stub(p, at, 16, name))
-			return -ENOMEM;
-	}
-	return 0;
+	return add_made(arg, start, end, made, VMP_SYM_MADE_UP);
 }
 
 struct unnamed {
@@ -300,74 +183,104 @@ static int add_unnamed(void *arg, uint64_t start, uint64_t end)
 	return add_made(u->e, start, end, made, VMP_SYM_UNNAMED);
 }
 
-/* What .eh_frame knows beyond the symbols, which are sorted already */
-static int read_unnamed(struct parse *p)
+/*
+ * Let @add make symbols of what the file tells beyond those that are there,
+ * which are sorted already: it looks them up while it adds.
+ */
+static int read_more(struct vmp_elf *e, int (*read)(struct vmp_elf *e, const struct vmp_symtab *named))
 {
-	struct vmp_symtab named = p->e->symtab;
-	struct unnamed u = { .e = p->e, .named = &named };
-	Elf_Data *data;
-	GElf_Shdr sh;
-	Elf_Scn *scn;
-	int err = 0;
+	struct vmp_symtab named = e->symtab;
+	int err;
 
-	scn = find_section(p, 0, ".eh_frame", &sh);
-	data = scn && sh.sh_type != SHT_NOBITS ? elf_getdata(scn, NULL) : NULL;
-	if (!data || !data->d_buf)
-		return 0;
-	/* the walk looks names up in what it adds to: give it a table of its own */
-	memset(&p->e->symtab, 0, sizeof(p->e->symtab));
-	err = vmp_ehframe_walk(data->d_buf, data->d_size, sh.sh_addr, add_unnamed, &u);
+	memset(&e->symtab, 0, sizeof(e->symtab));
+	err = read(e, &named);
 	if (!err)
-		err = vmp_symtab_merge(&p->e->symtab, &named);
+		err = vmp_symtab_merge(&e->symtab, &named);
 	vmp_symtab_free(&named);
 	return err;
 }
 
-static int parse(struct vmp_elf *e, const void *data, size_t len)
+static int read_stubs(struct vmp_elf *e, const struct vmp_symtab *named)
 {
-	struct parse p = { .e = e };
+	return vmp_elfplt_walk(&e->file, named, add_stub, e);
+}
+
+static int read_unnamed(struct vmp_elf *e, const struct vmp_symtab *named)
+{
+	struct unnamed u = { .e = e, .named = named };
+	GElf_Shdr sh;
+	Elf_Data *data = vmp_elffile_data(vmp_elffile_section(&e->file, 0, ".eh_frame", &sh), &sh);
+
+	return data ? vmp_ehframe_walk(data->d_buf, data->d_size, sh.sh_addr, add_unnamed, &u) : 0;
+}
+
+/* Functions of one of the files, by both of its tables: .symtab may have been
+   cut down to less than .dynsym */
+static int read_file(struct vmp_elf *e, const struct vmp_elffile *f, uint64_t bias)
+{
+	struct parse p = { .e = e, .f = f, .bias = bias };
 	GElf_Shdr sh;
 	Elf_Scn *scn;
 	int err;
 
-	elf_version(EV_CURRENT);
-	/* libelf only reads; its interface lacks the const */
-	p.elf = elf_memory((char *)(uintptr_t)data, len);
-	if (!p.elf)
-		return errno == ENOMEM ? -ENOMEM : -ENOEXEC;
-	e->elf = p.elf;
-	if (elf_kind(p.elf) != ELF_K_ELF)
-		return -ENOEXEC;
-	read_segments(&p);
+	if (f == &e->file)
+		read_segments(&p);
 	err = read_sections(&p);
-	scn = find_section(&p, SHT_SYMTAB, NULL, &sh);
-	e->stripped = !scn;
+	scn = vmp_elffile_section(f, SHT_SYMTAB, NULL, &sh);
 	if (!err && scn)
 		err = read_symbols(&p, scn, &sh);
-	scn = find_section(&p, SHT_DYNSYM, NULL, &sh);
-	if (!err && scn)	/* .symtab may have been cut down to less than this */
+	scn = vmp_elffile_section(f, SHT_DYNSYM, NULL, &sh);
+	if (!err && scn)
 		err = read_symbols(&p, scn, &sh);
-	if (!err)
-		err = read_plt(&p);
-	if (!err)
-		err = vmp_symtab_sort(&e->symtab);
-	if (!err)
-		err = read_unnamed(&p);
 	vmp_vec_free(&p.sections);
 	return err;
 }
 
-int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
+/* A prelinked program has other addresses than its debug file. */
+static uint64_t bias_of(const struct vmp_elffile *f, const struct vmp_elffile *debug)
 {
-	struct vmp_elf *e;
+	GElf_Shdr here, there;
+
+	if (!vmp_elffile_section(f, 0, ".text", &here) || !vmp_elffile_section(debug, 0, ".text", &there))
+		return 0;
+	return here.sh_addr - there.sh_addr;
+}
+
+static int read_all(struct vmp_elf *e, const char *path, const char *name)
+{
+	GElf_Shdr sh;
 	int err;
 
-	if (!plausible(data, len))
-		return -ENOEXEC;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	err = parse(e, data, len);
+	e->stripped = !vmp_elffile_section(&e->file, SHT_SYMTAB, NULL, &sh);
+	err = read_file(e, &e->file, 0);
+	if (!err && e->stripped) {
+		err = vmp_elfdebug_mini(&e->file, &e->mini);
+		if (!err)
+			err = read_file(e, &e->mini, 0);
+		if (err == -ENOENT || err == -ENOEXEC)
+			err = 0;
+	}
+	if (!err && path && (e->stripped || !vmp_elffile_section(&e->file, 0, ".debug_info", &sh))) {
+		err = vmp_elfdebug_find(&e->file, path, name, &e->debug);
+		if (!err) {
+			e->debug_bias = bias_of(&e->file, &e->debug);
+			err = e->stripped ? read_file(e, &e->debug, e->debug_bias) : 0;
+		}
+		if (err == -ENOENT)
+			err = 0;
+	}
+	if (!err)
+		err = vmp_symtab_sort(&e->symtab);
+	if (!err)
+		err = read_more(e, read_stubs);
+	return err ? err : read_more(e, read_unnamed);
+}
+
+/* The rest of opening, once e->file is there; takes @e over */
+static int finish(struct vmp_elf **out, struct vmp_elf *e, const char *path, const char *name)
+{
+	int err = read_all(e, path, name);
+
 	if (err) {
 		vmp_elf_close(e);
 		return err;
@@ -376,52 +289,103 @@ int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
 	return 0;
 }
 
+int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
+{
+	struct vmp_elf *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	err = vmp_elffile_memory(&e->file, data, len);
+	if (err) {
+		free(e);
+		return err;
+	}
+	return finish(out, e, NULL, NULL);
+}
+
+int vmp_elf_open_as(struct vmp_elf **out, const char *path, const char *name)
+{
+	struct vmp_elf *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	err = vmp_elffile_open(&e->file, path);
+	if (err) {
+		free(e);
+		return err;
+	}
+	return finish(out, e, path, name);
+}
+
 int vmp_elf_open(struct vmp_elf **out, const char *path)
 {
-	struct stat st;
-	void *map;
-	int fd, err;
+	return vmp_elf_open_as(out, path, path);
+}
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		err = -errno;
-	else if (!S_ISREG(st.st_mode) || !st.st_size)
-		err = -ENOEXEC;
-	else
-		err = (uint64_t)st.st_size > FILE_MAX ? -EFBIG : 0;
-	if (err) {
-		close(fd);
-		return err;
+/*
+ * A page in the file may lie in two segments, at two addresses: the mapping
+ * tells which is meant.  Otherwise the first that holds the offset.
+ */
+static const struct segment *segment_of(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset)
+{
+	const struct segment *found = NULL;
+	int i;
+
+	for (i = 0; i < e->nr_seg; i++) {
+		const struct segment *s = &e->seg[i];
+
+		/* the kernel maps whole pages: what lies before the segment in its
+		   first page belongs to none */
+		if (offset < s->offset || offset - s->offset >= s->bytes)
+			continue;
+		if ((s->offset & ~(PAGE - 1)) == pgoff)
+			return s;
+		found = found ? found : s;
 	}
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
-		return -errno;
-	err = vmp_elf_open_memory(out, map, (size_t)st.st_size);
-	if (err) {
-		munmap(map, (size_t)st.st_size);
-		return err;
-	}
-	(*out)->map = map;
-	(*out)->map_bytes = (size_t)st.st_size;
+	return found;
+}
+
+int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset, uint64_t *vaddr,
+			uint64_t *same)
+{
+	const struct segment *s = segment_of(e, pgoff, offset);
+
+	if (!s)
+		return -ENOENT;
+	*vaddr = s->vaddr + (offset - s->offset);
+	*same = s->offset + s->bytes;
 	return 0;
 }
 
 int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 {
-	int i;
+	uint64_t same;
 
-	for (i = 0; i < e->nr_seg; i++) {
-		/* the kernel maps whole pages: what lies before the segment in its
-		   first page belongs to none */
-		if (offset < e->seg[i].offset || offset - e->seg[i].offset >= e->seg[i].bytes)
-			continue;
-		*vaddr = e->seg[i].vaddr + (offset - e->seg[i].offset);
-		return 0;
+	return vmp_elf_vaddr_until(e, UINT64_MAX, offset, vaddr, &same);
+}
+
+const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len)
+{
+	*len = e->file.build_id_len;
+	return e->file.build_id;
+}
+
+struct vmp_dwarf *vmp_elf_dwarf(struct vmp_elf *e, uint64_t *bias)
+{
+	if (!e->dwarf_tried && vmp_dwarf_open(&e->dwarf, &e->file) && e->debug.elf) {
+		e->dwarf_bias = e->debug_bias;
+		vmp_dwarf_open(&e->dwarf, &e->debug);
 	}
-	return -ENOENT;
+	e->dwarf_tried = 1;
+	*bias = e->dwarf_bias;
+	return e->dwarf;
+}
+
+struct vmp_symtab *vmp_elf_symtab(struct vmp_elf *e)
+{
+	return &e->symtab;
 }
 
 const struct vmp_symbol *vmp_elf_symbol(const struct vmp_elf *e, uint64_t vaddr)
@@ -444,8 +408,9 @@ void vmp_elf_close(struct vmp_elf *e)
 		free(e->made.v[i]);
 	vmp_vec_free(&e->made);
 	vmp_symtab_free(&e->symtab);
-	elf_end(e->elf);
-	if (e->map)
-		munmap(e->map, e->map_bytes);
+	vmp_dwarf_close(e->dwarf);
+	vmp_elffile_close(&e->debug);
+	vmp_elffile_close(&e->mini);
+	vmp_elffile_close(&e->file);
 	free(e);
 }

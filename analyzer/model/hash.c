@@ -7,40 +7,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-static uint64_t seed(void)
+uint64_t vmp_hash_seed;
+
+__attribute__((constructor))
+static void make_seed(void)
 {
-	static uint64_t s;
-
-	if (!s) {
-		if (getrandom(&s, sizeof(s), GRND_NONBLOCK) != sizeof(s))
-			s = (uintptr_t)&s;
-		s |= 1;
-	}
-	return s;
-}
-
-uint64_t vmp_hash_mix(uint64_t key)
-{
-	unsigned __int128 m = (unsigned __int128)(key ^ seed()) * 0x9e3779b97f4a7c15ULL;
-	uint64_t x = (uint64_t)m ^ (uint64_t)(m >> 64);
-
-	m = (unsigned __int128)x * 0xd6e8feb86659fd93ULL;
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
-
-uint64_t vmp_hash_bytes(const void *data, uint64_t len)
-{
-	const uint8_t *p = data;
-	uint64_t h = len, v;
-
-	for (; len >= 8; len -= 8, p += 8) {
-		memcpy(&v, p, 8);
-		h = vmp_hash_mix(h ^ v);
-	}
-	v = 0;
-	if (len)
-		memcpy(&v, p, len);
-	return vmp_hash_mix(h ^ v);
+	if (getrandom(&vmp_hash_seed, sizeof(vmp_hash_seed), GRND_NONBLOCK) != sizeof(vmp_hash_seed))
+		vmp_hash_seed = (uintptr_t)&vmp_hash_seed;
+	vmp_hash_seed |= 1;
 }
 
 static struct vmp_hash_slot *probe(struct vmp_hash_slot *slots, uint32_t mask, uint64_t key)

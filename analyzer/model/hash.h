@@ -9,6 +9,10 @@
 #define VMP_HASH_H
 
 #include <stdint.h>
+#include <string.h>
+
+/* Made when the program starts: guests choose the keys, but cannot know where they fall */
+extern uint64_t vmp_hash_seed;
 
 struct vmp_hash_slot {
 	uint64_t key;
@@ -22,10 +26,30 @@ struct vmp_hash {
 };
 
 /** vmp_hash_mix() - Spread a key over 64 bits. */
-uint64_t vmp_hash_mix(uint64_t key);
+static inline uint64_t vmp_hash_mix(uint64_t key)
+{
+	unsigned __int128 m = (unsigned __int128)(key ^ vmp_hash_seed) * 0x9e3779b97f4a7c15ULL;
+	uint64_t x = (uint64_t)m ^ (uint64_t)(m >> 64);
+
+	m = (unsigned __int128)x * 0xd6e8feb86659fd93ULL;
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
 
 /** vmp_hash_bytes() - The same for a byte string. */
-uint64_t vmp_hash_bytes(const void *data, uint64_t len);
+static inline uint64_t vmp_hash_bytes(const void *data, uint64_t len)
+{
+	const uint8_t *p = data;
+	uint64_t h = len, v;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&v, p, 8);
+		h = vmp_hash_mix(h ^ v);
+	}
+	v = 0;
+	if (len)
+		memcpy(&v, p, len);
+	return vmp_hash_mix(h ^ v);
+}
 
 /** vmp_hash_find() - The key's value, or NULL; good until the next set. */
 uint32_t *vmp_hash_find(const struct vmp_hash *h, uint64_t key);

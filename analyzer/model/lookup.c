@@ -16,7 +16,15 @@ uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc)
 	return i - 1;
 }
 
-uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc)
+static void narrow(struct vmp_tsc_span *valid, uint64_t from, uint64_t to)
+{
+	if (from > valid->from)
+		valid->from = from;
+	if (to < valid->to)
+		valid->to = to;
+}
+
+uint32_t vmp_space_owner_span(const struct vmp_space *s, uint64_t cr3, uint64_t tsc, struct vmp_tsc_span *valid)
 {
 	uint32_t e = vmp_space_epoch_at(s, tsc), lo = 0, hi, mid;
 	const struct vmp_cr3_spans *sp;
@@ -24,6 +32,8 @@ uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc)
 
 	if (e == VMP_NONE)
 		return VMP_NONE;
+	narrow(valid, e ? s->epochs.v[e].begin : 0,
+	       e + 1 < s->epochs.nr ? s->epochs.v[e + 1].begin : UINT64_MAX);
 	i = vmp_hash_find(&s->by_cr3, cr3 & s->epochs.v[e].cr3_mask);
 	if (!i)
 		return VMP_NONE;
@@ -35,10 +45,18 @@ uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc)
 		else
 			hi = mid;
 	}
+	narrow(valid, lo ? sp->s.v[lo - 1].begin : 0, lo < sp->s.nr ? sp->s.v[lo].begin : UINT64_MAX);
 	/* what an earlier boot had there is gone */
 	if (!lo || s->procs.v[s->images.v[sp->s.v[lo - 1].image].proc].epoch != e)
 		return VMP_NONE;
 	return sp->s.v[lo - 1].image;
+}
+
+uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc)
+{
+	struct vmp_tsc_span all = { 0, UINT64_MAX };
+
+	return vmp_space_owner_span(s, cr3, tsc, &all);
 }
 
 static int conflict(const struct vmp_map *a, const struct vmp_map *b)
@@ -56,7 +74,6 @@ static void make_cuts(struct vmp_image *im)
 {
 	uint32_t i, k;
 
-	im->sorted = 1;
 	for (i = 1; i < im->maps.nr; i++) {
 		for (k = 0; k < i && im->maps.nr <= CUTS_MAX; k++)
 			if (conflict(&im->maps.v[k], &im->maps.v[i]))
@@ -68,13 +85,20 @@ static void make_cuts(struct vmp_image *im)
 	}
 }
 
-uint32_t vmp_space_version(struct vmp_space *s, uint32_t image, uint64_t tsc)
+void vmp_space_finish(struct vmp_space *s)
 {
-	struct vmp_image *im = &s->images.v[image];
+	uint32_t i;
+
+	for (i = 0; i < s->images.nr; i++)
+		make_cuts(&s->images.v[i]);
+}
+
+uint32_t vmp_space_version_span(const struct vmp_space *s, uint32_t image, uint64_t tsc,
+				struct vmp_tsc_span *valid)
+{
+	const struct vmp_image *im = &s->images.v[image];
 	uint32_t lo = 0, hi, mid;
 
-	if (!im->sorted)
-		make_cuts(im);
 	for (hi = im->cuts.nr; lo < hi; ) {
 		mid = lo + (hi - lo) / 2;
 		if (im->cuts.v[mid] <= tsc)
@@ -82,11 +106,21 @@ uint32_t vmp_space_version(struct vmp_space *s, uint32_t image, uint64_t tsc)
 		else
 			hi = mid;
 	}
+	narrow(valid, lo ? im->cuts.v[lo - 1] : 0, lo < im->cuts.nr ? im->cuts.v[lo] : UINT64_MAX);
 	return lo;
 }
 
-/* The latest map over @addr that began before @until; @later: else the first one after */
-static const struct vmp_map *map_in(const struct vmp_image *im, uint64_t addr, uint64_t until, int later)
+uint32_t vmp_space_version(const struct vmp_space *s, uint32_t image, uint64_t tsc)
+{
+	struct vmp_tsc_span all = { 0, UINT64_MAX };
+
+	return vmp_space_version_span(s, image, tsc, &all);
+}
+
+/* The latest map over @addr that began before @until, else the first one after; @same: to
+   where that may hold is lowered */
+static const struct vmp_map *map_in(const struct vmp_image *im, uint64_t addr, uint64_t until,
+				    uint64_t *same)
 {
 	const struct vmp_map *after = NULL;
 	uint32_t i;
@@ -94,27 +128,41 @@ static const struct vmp_map *map_in(const struct vmp_image *im, uint64_t addr, u
 	for (i = im->maps.nr; i--; ) {
 		const struct vmp_map *m = &im->maps.v[i];
 
+		if (m->start > addr && m->start < *same)
+			*same = m->start;
 		if (addr < m->start || addr >= m->end)
 			continue;
+		if (m->end < *same)
+			*same = m->end;
 		if (m->begin < until)
 			return m;
 		after = m;
 	}
-	return later ? after : NULL;
+	return after;
 }
 
-const struct vmp_map *vmp_space_map(struct vmp_space *s, uint32_t image, uint32_t version, uint64_t addr)
+const struct vmp_map *vmp_space_map_until(const struct vmp_space *s, uint32_t image, uint32_t version,
+					  uint64_t addr, uint64_t *same)
 {
 	const struct vmp_image *im = &s->images.v[image];
 	uint64_t until = version < im->cuts.nr ? im->cuts.v[version] : UINT64_MAX;
-	const struct vmp_map *m = map_in(im, addr, until, 1);
+	const struct vmp_map *m;
 	int n;
 
+	*same = UINT64_MAX;
+	m = map_in(im, addr, until, same);
 	for (n = 0; !m && im->parent != VMP_NONE && n < FORKS_MAX; n++) {
 		until = im->fork_tsc;
 		im = &s->images.v[im->parent];
 		/* a map seen only after the fork (in a snapshot) may be older than it */
-		m = map_in(im, addr, until, 1);
+		m = map_in(im, addr, until, same);
 	}
 	return m;
+}
+
+const struct vmp_map *vmp_space_map(const struct vmp_space *s, uint32_t image, uint32_t version, uint64_t addr)
+{
+	uint64_t same;
+
+	return vmp_space_map_until(s, image, version, addr, &same);
 }

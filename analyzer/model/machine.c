@@ -150,6 +150,10 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 			last = g->tsc > last ? g->tsc : last;
 		}
 	}
+	vmp_space_finish(&m->space);
+	for (i = 0; i < m->files.nr; i++)
+		if (*m->files.v[i].key)
+			vmp_objcache_own(m->files.v[i].key, vmp_strings_get(strings, m->uuid));
 	m->nr_events = m->events.nr;
 	vmp_vec_free(&m->events);
 	vmp_vec_free(&m->maps);

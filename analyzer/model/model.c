@@ -7,6 +7,7 @@
 
 #include "model/hosttext.h"
 #include "model/meta.h"
+#include "model/records.h"
 
 uint32_t vmp_model_vm(const struct vmp_model *m, uint32_t vm)
 {
@@ -33,34 +34,6 @@ int vmp_model_add_vm(struct vmp_model *m, uint32_t vm, uint32_t *index)
 	}
 	*index = i;
 	return 0;
-}
-
-/* Walk the records of a block; @sample may be NULL, others go to @other. */
-static int walk(const void *data, size_t len,
-		int (*sample)(void *arg, const struct vmprof_sample *s),
-		int (*other)(void *arg, const struct vmprof_record *rec), void *arg)
-{
-	const uint8_t *p = data, *end = p + len;
-	struct vmprof_sample s;
-	int err = 0;
-
-	while (!err && (size_t)(end - p) >= sizeof(struct vmprof_record)) {
-		struct vmprof_record rec;
-
-		memcpy(&rec, p, sizeof(rec));
-		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > end - p)
-			break;
-		if (rec.type == VMPROF_REC_SAMPLE && rec.size >= sizeof(s)) {
-			if (sample) {
-				memcpy(&s, p, sizeof(s));
-				err = sample(arg, &s);
-			}
-		} else if (other && rec.type != VMPROF_REC_PAD) {
-			err = other(arg, (const struct vmprof_record *)p);
-		}
-		p += rec.size;
-	}
-	return err;
 }
 
 static int on_record(void *arg, const struct vmprof_record *rec)
@@ -179,7 +152,7 @@ static int on_block(struct vmp_model *m, const struct vmp_block *b)
 	case VMPROF_CAP_SUMMARY:
 		return vmp_meta_summary(m, data, len);
 	case VMPROF_CAP_RECORDS:
-		return walk(data, len, NULL, on_record, m);
+		return vmp_records_walk(data, len, NULL, on_record, m);
 	case VMPROF_CAP_AGENT:
 		return on_agent(m, b, data, len);
 	case VMPROF_CAP_CLOCK:
@@ -273,7 +246,7 @@ int vmp_model_samples(struct vmp_model *m,
 		if (err == -EBADMSG)
 			continue;	/* the reader stops there */
 		if (!err)
-			err = walk(data, len, fn, NULL, arg);
+			err = vmp_records_walk(data, len, fn, NULL, arg);
 		if (err)
 			return err;
 	}

@@ -50,7 +50,12 @@ struct vmp_loss {
 	uint64_t count;
 };
 
+/* What names shall tell beyond the symbol, from debugging information */
+#define VMP_DETAIL_INLINE	1U	/* the innermost inlined function instead */
+#define VMP_DETAIL_LINE		2U	/* its source line, too */
+
 struct vmp_model {
+	unsigned int detail;	/* VMP_DETAIL_*, to be set before addresses are resolved */
 	struct vmp_strings strings;
 	struct vmp_reader *reader;
 	struct vmprof_cap_header header;

@@ -46,16 +46,39 @@ void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg
 		 (unsigned long long)(h >> 64), (unsigned long long)h);
 }
 
+static size_t owner_length(const char *s)
+{
+	return strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+}
+
+void vmp_objcache_own(char key[VMP_OBJKEY_MAX], const char *uuid)
+{
+	size_t owner = strlen(uuid), n = strlen(key);
+
+	if (!owner || owner > VMP_OBJKEY_OWNER_MAX || owner_length(uuid) != owner ||
+	    owner + 1 + n >= VMP_OBJKEY_MAX) {
+		*key = 0;
+		return;
+	}
+	memmove(key + owner + 1, key, n + 1);
+	memcpy(key, uuid, owner);
+	key[owner] = '/';
+}
+
 int vmp_objcache_path(char *buf, size_t size, const char *key)
 {
-	const char *root = getenv("VMPROF_OBJCACHE");
-	size_t n = strlen(key);
+	const char *root = getenv("VMPROF_OBJCACHE"), *rest;
+	size_t owner = owner_length(key), n;
 	int len;
 
-	if (n < 3 || n >= VMP_OBJKEY_MAX || strspn(key, "x0123456789abcdef") != n)
+	if (!owner || owner > VMP_OBJKEY_OWNER_MAX || key[owner] != '/')
 		return -EINVAL;
-	len = snprintf(buf, size, "%s/%.2s/%s", root && *root ? root : VMP_OBJCACHE_DIR,
-		       key, key + 2);
+	rest = key + owner + 1;
+	n = strlen(rest);
+	if (n < 3 || n > 2 * VMPROF_BUILD_ID_MAX || strspn(rest, "x0123456789abcdef") != n)
+		return -EINVAL;
+	len = snprintf(buf, size, "%s/%.*s/%.2s/%s", root && *root ? root : VMP_OBJCACHE_DIR,
+		       (int)owner, key, rest, rest + 2);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }
 

@@ -3,10 +3,11 @@
  * objcache.h - where copies of guest binaries lie on the host.
  *
  * Below the root (VMPROF_OBJCACHE in the environment, else VMP_OBJCACHE_DIR)
- * an object's path is KK/REST, KK being the key's first two characters.  The
- * key is the build-id in hex, or for a file without one an "x" and a hash of
- * what else names it.  A key holds only 0-9, a-f and that x, so nothing that
- * a guest sends becomes a path.
+ * an object's path is OWNER/KK/REST.  OWNER is its domain's UUID: what one
+ * guest sent never serves another, whatever build-id it claims to have.  KK are
+ * the first two characters of the rest of the key: the build-id in hex, or for
+ * a file without one an "x" and a hash of what else names it.  A key holds
+ * only what is checked, so nothing that a guest sends becomes a path.
  */
 #ifndef VMP_OBJCACHE_H
 #define VMP_OBJCACHE_H
@@ -17,15 +18,19 @@
 #include "agent_msg.h"
 
 #define VMP_OBJCACHE_DIR	"/var/cache/vmprof/objects"
-#define VMP_OBJKEY_MAX		(2 * VMPROF_BUILD_ID_MAX + 1)
+#define VMP_OBJKEY_OWNER_MAX	36	/* a UUID */
+#define VMP_OBJKEY_MAX		(VMP_OBJKEY_OWNER_MAX + 1 + 2 * VMPROF_BUILD_ID_MAX + 1)
 
 /**
- * vmp_objcache_key() - Key of a guest's file.
- * @key:     VMP_OBJKEY_MAX bytes.
+ * vmp_objcache_key() - Key of a guest's file, without owner.
+ * @key:     VMP_OBJKEY_MAX bytes; without owner it is no key to the cache yet.
  * @boot_id: Of the guest's boot; used only for files without a build-id.
  * @file:    What the agent said of it.
  */
 void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg_file *file);
+
+/** vmp_objcache_own() - Put the owner before a key; the key becomes "" when @uuid cannot be one. */
+void vmp_objcache_own(char key[VMP_OBJKEY_MAX], const char *uuid);
 
 /**
  * vmp_objcache_path() - Path of an object, there or not.

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "model/demangle.h"
+#include "model/dwarf.h"
 #include "model/hosttext.h"
 
 #define VSYSCALL	0xffffffffff600000ULL
+#define BUILD_ID_SHOWN	8	/* bytes: enough to find the file */
 
 static const struct {
 	const char *key, *text;
@@ -68,6 +70,7 @@ static int set(struct vmp_model *m, struct vmp_place *p, enum vmp_why why,
 	int err = 0;
 
 	p->why = why;
+	p->until = 0;
 	p->function = str(m, function, &err);
 	p->module = str(m, module, &err);
 	return err;
@@ -90,27 +93,38 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static int set_symbol(struct vmp_model *m, struct vmp_place *p, const char *name, const char *module)
+/* The function @sym of table @t; its readable name is made once. */
+static int set_symbol(struct vmp_model *m, struct vmp_place *p, const struct vmp_symtab *t,
+		      const struct vmp_symbol *sym, const char *module)
 {
+	uint32_t *shown = &t->shown[sym - t->sym.v];
 	char readable[1024];
+	int err = 0;
 
-	return set(m, p, VMP_WHY_OK, vmp_demangle(readable, sizeof(readable), name), module);
+	if (!*shown)
+		*shown = str(m, vmp_demangle(readable, sizeof(readable), sym->name), &err);
+	p->why = sym->rank == VMP_SYM_UNNAMED ? VMP_WHY_UNNAMED : VMP_WHY_OK;
+	p->function = *shown;
+	p->module = sym->module ? sym->module : str(m, module, &err);
+	return err;
 }
 
-static int kernel_symbol(struct vmp_model *m, const struct vmp_symtab *t, uint64_t ip,
+static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, uint64_t ip,
 			 const char *kernel, struct vmp_place *p)
 {
-	const struct vmp_symbol *sym = vmp_symtab_find(t, ip);
+	uint64_t same;
+	const struct vmp_symbol *sym = vmp_symtab_find_until(t, ip, &same);
 
 	if (!sym)
 		return set_offset(m, p, VMP_WHY_NO_KSYM, kernel, ip);
-	return set_symbol(m, p, sym->name, sym->module ? vmp_model_name(m, sym->module) : kernel);
+	p->until = same;
+	return set_symbol(m, p, t, sym, kernel);
 }
 
 int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
 			     uint64_t ip, struct vmp_place *p)
 {
-	const struct vmp_symtab *t = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].ksyms;
+	struct vmp_symtab *t = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].ksyms;
 
 	if (!(ip >> 63))
 		return set(m, p, VMP_WHY_BOOT, "[firmware or boot code]", "[guest firmware]");
@@ -121,10 +135,10 @@ int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32
 }
 
 /* Opened object + 1; a file that cannot be read is remembered as such (NULL). */
-static int open_object(struct vmp_model *m, const char *path, uint32_t *number)
+static int open_object(struct vmp_model *m, const char *path, const char *name, uint32_t *number)
 {
 	struct vmp_elf *e = NULL;
-	int err = path ? vmp_elf_open(&e, path) : -ENOENT;
+	int err = path ? vmp_elf_open_as(&e, path, name) : -ENOENT;
 
 	if (err == -ENOMEM)
 		return err;
@@ -136,22 +150,101 @@ static int open_object(struct vmp_model *m, const char *path, uint32_t *number)
 	return 0;
 }
 
-static int file_symbol(struct vmp_model *m, const struct vmp_elf *e, const char *module,
-		       uint64_t offset, struct vmp_place *p)
+/* An address in a mapped file */
+struct in_file {
+	const char *module;
+	const uint8_t *build_id;	/* as the agent told it, if it did */
+	size_t build_id_len;
+	uint64_t ip;
+	uint64_t same;		/* the mapping holds up to here */
+	uint64_t pgoff;		/* file offset of the mapping */
+	uint64_t offset;	/* file offset of ip */
+};
+
+/* "[libfoo.so+0x1234 build-id 0123456789abcdef]" */
+static int unknown(struct vmp_model *m, struct vmp_place *p, enum vmp_why why, const struct vmp_elf *e,
+		   const struct in_file *in, uint64_t offset)
+{
+	const uint8_t *id = in->build_id;
+	char name[VMPROF_PATH_BYTES_MAX + 64];
+	size_t len = in->build_id_len, i;
+	int n;
+
+	if (!len && e)
+		id = vmp_elf_own_id(e, &len);
+	if (!len)
+		return set_offset(m, p, why, in->module, offset);
+	n = snprintf(name, sizeof(name), "[%.*s+0x%llx build-id ", (int)VMPROF_PATH_BYTES_MAX, in->module,
+		     (unsigned long long)offset);
+	for (i = 0; i < len && i < BUILD_ID_SHOWN; i++)
+		n += sprintf(name + n, "%02x", id[i]);
+	strcpy(name + n, "]");
+	return set(m, p, why, name, in->module);
+}
+
+static const char *readable(char *buf, size_t size, const struct vmp_frame *f, const char *symbol)
+{
+	/* the symbol knows its own function's name best */
+	return f->name && (f->inlined || !symbol) ? vmp_demangle(buf, size, f->name) : symbol;
+}
+
+/* The name at one address with what --inline and --srcline ask for; p->function is the symbol's */
+static int detail(struct vmp_model *m, struct vmp_place *p, struct vmp_elf *e, uint64_t vaddr)
+{
+	struct vmp_frame frames[VMP_FRAMES_MAX], *f;
+	const char *name = p->why == VMP_WHY_OK ? vmp_model_name(m, p->function) : NULL, *file = "";
+	char buf[1024], text[2048], line[16] = "";
+	int err = 0, nr = 0, inlined;
+	struct vmp_dwarf *d;
+	uint64_t bias;
+
+	d = vmp_elf_dwarf(e, &bias);
+	if (d)
+		nr = vmp_dwarf_frames(d, vaddr - bias, frames);
+	if (!nr)
+		return 0;
+	f = &frames[m->detail & VMP_DETAIL_INLINE ? 0 : nr - 1];
+	inlined = f->inlined;
+	name = readable(buf, sizeof(buf), f, name);
+	if (!name)
+		return 0;
+	if (m->detail & VMP_DETAIL_LINE && frames[0].file && frames[0].line) {
+		file = base_name(frames[0].file);
+		snprintf(line, sizeof(line), ":%d", frames[0].line);
+	}
+	snprintf(text, sizeof(text), "%s%s%s%.200s%s", name, inlined ? " (inlined)" : "", *file ? " " : "",
+		 file, line);
+	p->function = str(m, text, &err);
+	p->why = VMP_WHY_OK;
+	return err;
+}
+
+static int file_symbol(struct vmp_model *m, struct vmp_elf *e, const struct in_file *in, struct vmp_place *p)
 {
 	const struct vmp_symbol *sym;
-	uint64_t vaddr;
+	uint64_t vaddr, end, same;
+	int err;
 
 	if (!e)
-		return set_offset(m, p, VMP_WHY_NO_OBJECT, module, offset);
-	if (vmp_elf_vaddr(e, offset, &vaddr))
-		return set_offset(m, p, VMP_WHY_NO_SYMBOL, module, offset);
-	sym = vmp_elf_symbol(e, vaddr);
-	if (!sym)
-		return set_offset(m, p, VMP_WHY_NO_SYMBOL, module, vaddr);
-	if (sym->rank == VMP_SYM_UNNAMED)
-		return set(m, p, VMP_WHY_UNNAMED, sym->name, module);
-	return set_symbol(m, p, sym->name, module);
+		return unknown(m, p, VMP_WHY_NO_OBJECT, e, in, in->offset);
+	if (vmp_elf_vaddr_until(e, in->pgoff, in->offset, &vaddr, &end))
+		return unknown(m, p, VMP_WHY_NO_SYMBOL, e, in, in->offset);
+	sym = vmp_symtab_find_until(vmp_elf_symtab(e), vaddr, &same);
+	if (sym) {
+		p->until = in->same;
+		if (end - in->offset < p->until - in->ip)
+			p->until = in->ip + (end - in->offset);
+		if (same - vaddr < p->until - in->ip)
+			p->until = in->ip + (same - vaddr);
+		err = set_symbol(m, p, vmp_elf_symtab(e), sym, in->module);
+	} else {
+		err = unknown(m, p, VMP_WHY_NO_SYMBOL, e, in, vaddr);
+	}
+	p->vaddr = vaddr;
+	if (err || !m->detail)
+		return err;
+	p->until = 0;
+	return detail(m, p, e, vaddr);
 }
 
 int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
@@ -160,7 +253,9 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 	const struct vmp_map *map;
 	struct vmp_file *f;
 	const char *module;
+	struct in_file in;
 	char path[4096];
+	uint64_t same;
 	int err;
 
 	if ((ip & ~0xfffULL) == VSYSCALL)
@@ -169,7 +264,7 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 		return set(m, p, VMP_WHY_NO_AGENT, "[unknown user code]", "[unknown]");
 	if (image == VMP_NONE)
 		return set(m, p, VMP_WHY_NO_OWNER, "[unknown user code]", "[unknown]");
-	map = vmp_space_map(&vm->space, image, version, ip);
+	map = vmp_space_map_until(&vm->space, image, version, ip, &same);
 	if (!map)
 		return set(m, p, VMP_WHY_NO_MAP, "[unmapped user code]", "[unknown]");
 	if (map->file == VMP_FILE_ANON)
@@ -177,13 +272,17 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 	f = &vm->files.v[map->file];
 	if (!f->elf) {
 		err = open_object(m, *f->key && !vmp_objcache_path(path, sizeof(path), f->key) ?
-				  path : NULL, &f->elf);
+				  path : NULL, vmp_model_name(m, f->path), &f->elf);
 		if (err)
 			return err;
 	}
 	module = base_name(vmp_model_name(m, f->path));
-	return file_symbol(m, m->elfs.v[f->elf - 1], *module ? module : "?",
-			   ip - map->start + map->pgoff, p);
+	in = (struct in_file){
+		.module = *module ? module : "?", .build_id = f->build_id, .build_id_len = f->build_id_len,
+		.ip = ip, .same = same, .pgoff = map->pgoff, .offset = ip - map->start + map->pgoff,
+	};
+	p->elf = f->elf;
+	return file_symbol(m, m->elfs.v[f->elf - 1], &in, p);
 }
 
 int vmp_resolve_host_kernel(struct vmp_model *m, uint64_t ip, struct vmp_place *p)
@@ -199,6 +298,7 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	const struct vmp_host_map *map = vmp_host_map(proc, ip);
 	const char *path;
 	uint32_t *known, n;
+	struct in_file in;
 	int err;
 
 	if (!map)
@@ -210,11 +310,16 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	known = vmp_hash_find(&m->elf_by_path, map->path);
 	n = known ? *known : 0;
 	if (!n) {
-		err = open_object(m, *path == '/' ? path : NULL, &n);
+		err = open_object(m, *path == '/' ? path : NULL, path, &n);
 		if (!err)
 			err = vmp_hash_set(&m->elf_by_path, map->path, n);
 		if (err)
 			return err;
 	}
-	return file_symbol(m, m->elfs.v[n - 1], base_name(path), ip - map->start + map->pgoff, p);
+	in = (struct in_file){
+		.module = base_name(path), .ip = ip, .same = map->end, .pgoff = map->pgoff,
+		.offset = ip - map->start + map->pgoff,
+	};
+	p->elf = n;
+	return file_symbol(m, m->elfs.v[n - 1], &in, p);
 }

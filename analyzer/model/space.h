@@ -37,7 +37,6 @@ struct vmp_image {
 	uint64_t begin;
 	uint64_t end;		/* exec or exit; UINT64_MAX while it runs */
 	uint32_t comm;		/* string number */
-	uint32_t sorted;	/* cuts are made */
 	VMP_VEC(struct vmp_map) maps;
 	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
 };
@@ -88,11 +87,19 @@ struct vmp_space_event {
 	uint32_t nr_maps;
 };
 
+/* From @from on, until before @to */
+struct vmp_tsc_span {
+	uint64_t from, to;
+};
+
 /** vmp_space_epoch() - The guest booted; @pti as HELLO said.  Return: 0 or -ENOMEM. */
 int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti);
 
 /** vmp_space_event() - Next event of the current epoch.  Return: 0, -ENOMEM, -EINVAL (no epoch). */
 int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev);
+
+/** vmp_space_finish() - After the last event, before questions are asked. */
+void vmp_space_finish(struct vmp_space *s);
 
 /** vmp_space_epoch_at() - Number of the epoch at a moment, VMP_NONE when there is none at all. */
 uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc);
@@ -111,11 +118,24 @@ uint32_t vmp_space_owner(const struct vmp_space *s, uint64_t cr3, uint64_t tsc);
  * Nearly always 0; it differs only if an address came to mean something else.
  * Return: version, for vmp_space_map().
  */
-uint32_t vmp_space_version(struct vmp_space *s, uint32_t image, uint64_t tsc);
+uint32_t vmp_space_version(const struct vmp_space *s, uint32_t image, uint64_t tsc);
+
+/**
+ * vmp_space_owner_span(), vmp_space_version_span() - The same, and how long it is true.
+ * @valid: Narrowed to host TSCs around @tsc for which the answer is the same.
+ */
+uint32_t vmp_space_owner_span(const struct vmp_space *s, uint64_t cr3, uint64_t tsc,
+			      struct vmp_tsc_span *valid);
+uint32_t vmp_space_version_span(const struct vmp_space *s, uint32_t image, uint64_t tsc,
+				struct vmp_tsc_span *valid);
 
 /** vmp_space_map() - Mapping that holds a gva in a version of an image, or NULL. */
-const struct vmp_map *vmp_space_map(struct vmp_space *s, uint32_t image, uint32_t version,
+const struct vmp_map *vmp_space_map(const struct vmp_space *s, uint32_t image, uint32_t version,
 				    uint64_t addr);
+
+/** vmp_space_map_until() - The same; the answer holds from @addr until before @same. */
+const struct vmp_map *vmp_space_map_until(const struct vmp_space *s, uint32_t image, uint32_t version,
+					  uint64_t addr, uint64_t *same);
 
 void vmp_space_init(struct vmp_space *s);
 void vmp_space_deinit(struct vmp_space *s);

@@ -12,6 +12,12 @@ static size_t underscores(const char *s)
 	return strspn(s, "_");
 }
 
+/* Kernels had two names for a system call; nobody means this one. */
+static int old_syscall(const char *s)
+{
+	return !strncmp(s, "SyS", 3) || !strncmp(s, "compat_SyS", 10);
+}
+
 static int cmp_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
@@ -29,8 +35,10 @@ static int by_start(const void *pa, const void *pb)
 		d = a->rank - b->rank;
 	if (!d)
 		d = cmp_u64(underscores(a->name), underscores(b->name));
+	if (!d)		/* the longer one says more */
+		d = cmp_u64(strlen(b->name), strlen(a->name));
 	if (!d)
-		d = cmp_u64(strlen(a->name), strlen(b->name));
+		d = old_syscall(a->name) - old_syscall(b->name);
 	return d ? d : strcmp(a->name, b->name);
 }
 
@@ -47,9 +55,14 @@ int vmp_symtab_sort(struct vmp_symtab *t)
 		if (!n || v[n - 1].start != v[i].start)
 			v[n++] = v[i];
 	t->sym.nr = n;
+	t->hint = 0;
+	vmp_vec_trim(&t->sym);
+	v = t->sym.v;
 	free(t->reach);
+	free(t->shown);
 	t->reach = malloc(n * sizeof(*t->reach));
-	if (!t->reach)
+	t->shown = calloc(n, sizeof(*t->shown));
+	if (!t->reach || !t->shown)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		if (!v[i].end) {
@@ -71,27 +84,64 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from)
 	return vmp_symtab_sort(t);
 }
 
-const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
+/* Number of the first symbol that starts behind @addr, known to be in lo .. hi */
+static uint32_t behind(const struct vmp_symtab *t, uint64_t addr, uint32_t lo, uint32_t hi)
 {
 	const struct vmp_symbol *v = t->sym.v;
-	uint32_t lo = 0, hi = t->sym.nr, mid, i;
+	uint32_t mid;
 
-	while (lo < hi) {	/* first symbol that starts behind addr */
+	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (v[mid].start <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (i = lo; i && lo - i < WALK_BACK && t->reach[i - 1] > addr; i--)
-		if (v[i - 1].end > addr)
-			return &v[i - 1];
+	return lo;
+}
+
+/* The innermost symbol that holds @addr; @n starts behind it */
+static const struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = n; i && n - i < WALK_BACK && t->reach[i - 1] > addr; i--)
+		if (t->sym.v[i - 1].end > addr)
+			return &t->sym.v[i - 1];
 	return NULL;
+}
+
+const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
+{
+	return holder(t, addr, behind(t, addr, 0, t->sym.nr));
+}
+
+const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
+{
+	uint32_t lo = t->hint, step = 1, n;
+	const struct vmp_symbol *sym;
+
+	/* from the last one up, in longer and longer steps */
+	if (lo && t->sym.v[lo - 1].start <= addr) {
+		while (lo + step < t->sym.nr && t->sym.v[lo + step].start <= addr)
+			step *= 2;
+		n = behind(t, addr, lo, lo + step < t->sym.nr ? lo + step : t->sym.nr);
+	} else {
+		n = behind(t, addr, 0, t->sym.nr);
+	}
+	t->hint = n;
+	*same = n < t->sym.nr ? t->sym.v[n].start : UINT64_MAX;
+	sym = holder(t, addr, n);
+	if (sym && sym->end < *same)
+		*same = sym->end;
+	return sym;
 }
 
 void vmp_symtab_free(struct vmp_symtab *t)
 {
 	vmp_vec_free(&t->sym);
 	free(t->reach);
+	free(t->shown);
 	t->reach = NULL;
+	t->shown = NULL;
 }

@@ -3,8 +3,9 @@
  * symtab.h - sorted symbols of one module or kernel: by address to a name.
  *
  * An address gets a symbol's name only inside the symbol's bounds; of
- * several symbols at one address the one that people know is kept (global
- * before weak before local, then fewer leading underscores, then shorter).
+ * several symbols at one address the one that perf would show is kept: known
+ * size first, global before weak before local (perf has local before weak),
+ * fewer leading underscores, the longer one, no SyS_ of old kernels.
  */
 #ifndef VMP_SYMTAB_H
 #define VMP_SYMTAB_H
@@ -31,6 +32,8 @@ struct vmp_symbol {
 struct vmp_symtab {
 	VMP_VEC(struct vmp_symbol) sym;
 	uint64_t *reach;	/* largest end among sym.v[0 .. i] */
+	uint32_t *shown;	/* string numbers of readable names, 0 not made yet */
+	uint32_t hint;		/* where vmp_symtab_find_until() found the last one */
 };
 
 /** vmp_symtab_sort() - To be called after the last push.  Return: 0 or -ENOMEM. */
@@ -41,6 +44,12 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from);
 
 /** vmp_symtab_find() - The innermost symbol that holds @addr, or NULL. */
 const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr);
+
+/**
+ * vmp_symtab_find_until() - The same; the answer holds from @addr until before @same.
+ * Fast for one address after the other, going up.
+ */
+const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same);
 
 void vmp_symtab_free(struct vmp_symtab *t);
 

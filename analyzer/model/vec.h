@@ -42,6 +42,16 @@ static inline int vmp_vec_grow(void **v, uint32_t *room, uint32_t need, size_t s
 #define vmp_vec_push(vec, elem) \
 	(vmp_vec_reserve(vec, 1) ? -ENOMEM : ((vec)->v[(vec)->nr++] = (elem), 0))
 
+/* Give back what room is left */
+#define vmp_vec_trim(vec) \
+	do { \
+		void *trimmed = (vec)->nr ? realloc((vec)->v, (vec)->nr * sizeof(*(vec)->v)) : NULL; \
+		if (trimmed) { \
+			(vec)->v = trimmed; \
+			(vec)->room = (vec)->nr; \
+		} \
+	} while (0)
+
 #define vmp_vec_free(vec) \
 	do { free((vec)->v); (vec)->v = NULL; (vec)->nr = (vec)->room = 0; } while (0)
 

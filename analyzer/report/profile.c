@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* profile.c - count samples, resolve each distinct address once, sum up into rows. */
+/* profile.c - what was gathered, summed up into rows and sorted. */
 #include "report/profile.h"
 
 #include <fnmatch.h>
@@ -7,240 +7,142 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/classify.h"
-#include "model/count.h"
-#include "model/hosttext.h"
 #include "report/exits.h"
+#include "report/gather.h"
 
-/* What samples at one address must have in common to be counted together;
-   no padding: it is hashed as bytes */
-struct space {
-	uint32_t kind, vm, epoch, image, version;
-	uint32_t tgid;		/* host user code: whose */
-	uint32_t split;		/* by vCPU: its number; by exit: the name's */
-	uint32_t filtered;	/* counts for totals only */
+/* A space's splits: by vCPU its number, by exit the name's; and whether a filter
+   holds it back, so that it counts for totals only */
+enum { SPLIT, FILTERED };
+
+/* Rows of a domain by what tells them apart; row is its number + 1, 0 free */
+struct row_slot {
+	uint32_t hash, row;
+};
+
+struct row_index {
+	struct row_slot *slot;
+	uint32_t mask;
+};
+
+/* Rows are added in batches, so that the memory of several is fetched at once */
+#define ADDS	64
+
+struct add {
+	struct vmp_row row;	/* with the samples to add */
+	uint32_t domain, hash;
 };
 
 struct work {
 	struct vmp_profile *p;
 	struct vmp_model *m;
 	const struct vmp_options *o;
-	VMP_VEC(struct space) spaces;
-	struct vmp_hash by_space;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
-	struct vmp_hash by_row;
-	struct vmp_counts counts;
-	uint32_t s_vmm, s_swapper, s_unknown, s_none, s_steal, s_in_guest;
+	VMP_VEC(struct row_index) index;	/* of the domains' rows */
+	struct add add[ADDS];
+	uint32_t nr_adds;
+	uint32_t *rank;			/* of strings, for sorting */
+	uint32_t s_none, s_steal, s_in_guest;
 };
 
 /* ------------------------------------------------------------- counting */
 
-static uint32_t vcpu_of(const struct vmp_model *m, const struct vmprof_sample *s)
-{
-	uint32_t tid = s->flags & VMPROF_SF_STEAL ? s->vcpu_tid : s->host_tid;
-	const uint32_t *v;
-
-	if (s->flags & VMPROF_SF_VCPU)
-		return s->vcpu;
-	v = vmp_hash_find(&m->vcpu_by_tid, tid);
-	return v ? *v : VMP_NONE;
-}
-
-static int exit_string(struct work *w, const struct vmprof_sample *s, uint32_t *out)
+static int exit_string(const struct work *w, struct vmp_model *m, const struct vmprof_sample *s,
+		       uint32_t *out)
 {
 	char buf[VMP_EXIT_NAME_MAX];
-	const char *name;
 	int err = 0;
 
 	*out = w->s_none;
-	if (s->mode == VMPROF_MODE_GUEST) {
+	if (s->mode == VMPROF_MODE_GUEST)
 		*out = w->s_in_guest;
-	} else if (s->flags & VMPROF_SF_VCPU) {
-		name = vmp_exit_name(buf, s->vendor, s->exit_reason);
-		*out = vmp_strings_add(&w->m->strings, name, strlen(name), &err);
-	}
+	else if (s->flags & VMPROF_SF_VCPU)
+		*out = vmp_gather_string(m, vmp_exit_name(buf, s->vendor, s->exit_reason), &err);
 	return err;
 }
 
 /* Is the sample wanted, as far as it can tell by itself? */
-static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_hit *hit)
+static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_origin *from)
 {
 	const struct vmp_options *o = w->o;
 	const struct vmp_space *space;
 
-	if (o->vcpu >= 0 && vcpu_of(w->m, s) != (uint32_t)o->vcpu)
+	if (o->vcpu >= 0 && vmp_origin_vcpu(w->m, s) != (uint32_t)o->vcpu)
 		return 0;
 	if (o->exit_reason && (!(s->flags & VMPROF_SF_VCPU) ||
 			       !vmp_exit_is(s->vendor, s->exit_reason, o->exit_reason)))
 		return 0;
 	if (o->pid >= 0) {
-		if (hit->vm == VMP_NONE || hit->image == VMP_NONE)
+		if (from->vm == VMP_NONE || from->image == VMP_NONE)
 			return 0;
-		space = &w->m->vms.v[hit->vm].space;
-		return space->procs.v[space->images.v[hit->image].proc].tgid == o->pid;
+		space = &w->m->vms.v[from->vm].space;
+		return space->procs.v[space->images.v[from->image].proc].tgid == o->pid;
 	}
 	return 1;
 }
 
-static int domain_of(struct work *w, uint32_t vm, struct vmp_domain **out)
+/* Number of a VM's domain; made when there is none */
+static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 {
 	uint32_t *i = vmp_hash_find(&w->by_vm, vm);
 	struct vmp_domain d = { .vm = vm };
+	struct row_index none = { 0 };
 
 	if (!i) {
-		if (vmp_vec_push(&w->p->domains, d) ||
+		if (vmp_vec_push(&w->index, none) || vmp_vec_push(&w->p->domains, d) ||
 		    vmp_hash_set(&w->by_vm, vm, w->p->domains.nr - 1))
 			return -ENOMEM;
-		*out = &w->p->domains.v[w->p->domains.nr - 1];
+		*out = w->p->domains.nr - 1;
 		return 0;
 	}
-	*out = &w->p->domains.v[*i];
+	*out = *i;
 	return 0;
 }
 
-static int space_of(struct work *w, const struct space *s, uint32_t *out)
+static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *s,
+		    const struct vmp_origin *from, uint32_t split[2])
 {
-	uint64_t sum = vmp_hash_bytes(s, sizeof(*s));
-	uint32_t *i;
+	const struct work *w = arg;
 
-	for (; (i = vmp_hash_find(&w->by_space, sum)); sum++) {
-		if (!memcmp(&w->spaces.v[*i], s, sizeof(*s))) {
-			*out = *i;
-			return 0;
-		}
-	}
-	if (vmp_vec_push(&w->spaces, *s) || vmp_hash_set(&w->by_space, sum, w->spaces.nr - 1))
-		return -ENOMEM;
-	*out = w->spaces.nr - 1;
+	split[FILTERED] = !passes(w, s, from);
+	if (w->o->by == VMP_BY_VCPU)
+		split[SPLIT] = vmp_origin_vcpu(m, s);
+	else if (w->o->by == VMP_BY_EXIT)
+		return exit_string(w, m, s, &split[SPLIT]);
 	return 0;
 }
 
-static int is_guest(uint32_t kind)
-{
-	return kind <= VMP_KIND_GUEST_NESTED;
-}
-
-static int on_sample(void *arg, const struct vmprof_sample *s)
+static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t samples, uint64_t by_timer,
+		    uint64_t by_nmi)
 {
 	struct work *w = arg;
-	struct vmp_domain *d;
-	struct space space;
-	struct vmp_hit hit;
-	uint32_t number;
-	int err;
+	uint32_t d;
+	int err = domain_of(w, s->from.vm, &d);
 
-	err = vmp_classify(w->m, s, &hit);
-	if (!err)
-		err = domain_of(w, hit.vm, &d);
 	if (err)
 		return err;
-	w->p->samples++;
-	w->p->others += hit.vm == VMP_NONE;
-	d->by_timer += !!(s->flags & VMPROF_SF_TIMER);
-	if (is_guest(hit.kind))
-		d->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
-	space = (struct space){
-		.kind = hit.kind, .vm = hit.vm, .epoch = hit.epoch, .image = hit.image,
-		.version = hit.version, .filtered = !passes(w, s, &hit),
-	};
-	if (hit.kind == VMP_KIND_VMM_USER || hit.kind == VMP_KIND_OTHER_USER ||
-	    hit.kind == VMP_KIND_OTHER_KERNEL)
-		space.tgid = s->host_pid;
-	if (hit.kind == VMP_KIND_STEAL || hit.kind == VMP_KIND_IDLE)
-		hit.addr = 0;	/* one row, whatever ran there */
-	if (w->o->by == VMP_BY_VCPU)
-		space.split = vcpu_of(w->m, s);
-	else if (w->o->by == VMP_BY_EXIT)
-		err = exit_string(w, s, &space.split);
-	if (!err)
-		err = space_of(w, &space, &number);
-	return err ? err : vmp_counts_add(&w->counts, number, hit.addr, 1);
+	w->p->samples += samples;
+	w->p->others += s->from.vm == VMP_NONE ? samples : 0;
+	w->p->domains.v[d].by_timer += by_timer;
+	w->p->domains.v[d].by_nmi += by_nmi;
+	return 0;
 }
 
 /* ------------------------------------------------------------- resolving */
 
-static enum vmp_side side_of(uint32_t kind)
-{
-	switch (kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return VMP_SIDE_KERNEL;
-	case VMP_KIND_GUEST_USER:
-	case VMP_KIND_GUEST_NESTED:
-		return VMP_SIDE_USER;
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_VMM_USER:
-		return VMP_SIDE_VMM;
-	case VMP_KIND_STEAL:
-		return VMP_SIDE_STEAL;
-	}
-	return VMP_SIDE_HOST;
-}
-
-static int fixed(struct work *w, struct vmp_place *place, const char *function, const char *module)
-{
-	int err = 0;
-
-	place->function = vmp_strings_add(&w->m->strings, function, strlen(function), &err);
-	place->module = vmp_strings_add(&w->m->strings, module, strlen(module), &err);
-	return err;
-}
-
-static int resolve(struct work *w, const struct space *s, uint64_t addr, struct vmp_place *place)
-{
-	struct vmp_machine *vm = s->vm == VMP_NONE ? NULL : &w->m->vms.v[s->vm];
-
-	place->why = VMP_WHY_OK;
-	switch (s->kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return vmp_resolve_guest_kernel(w->m, vm, s->epoch, addr, place);
-	case VMP_KIND_GUEST_USER:
-		return vmp_resolve_guest_user(w->m, vm, s->epoch, s->image, s->version, addr, place);
-	case VMP_KIND_GUEST_NESTED:
-		place->why = VMP_WHY_NESTED;
-		return fixed(w, place, "[nested guest]", "[nested guest]");
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_OTHER_KERNEL:
-		return vmp_resolve_host_kernel(w->m, addr, place);
-	case VMP_KIND_VMM_USER:
-	case VMP_KIND_OTHER_USER:
-		return vmp_resolve_host_user(w->m, s->tgid, addr, place);
-	case VMP_KIND_STEAL:
-		return fixed(w, place, "[steal]", "(outside)");
-	}
-	return fixed(w, place, "[idle]", "[host kernel]");
-}
-
 /* Process name and pid of a row */
-static void process_of(const struct work *w, const struct space *s, const struct vmp_place *place,
-		       struct vmp_row *row)
+static int process_of(const struct work *w, const struct vmp_gather_space *s, const struct vmp_place *place,
+		      struct vmp_row *row)
 {
-	const struct vmp_host_proc *host;
-	const struct vmp_space *space;
+	struct vmp_owner owner;
+	int err = vmp_origin_owner(w->m, &s->from, place, &owner);
 
-	row->pid = VMP_NONE;
-	row->comm = w->s_none;
-	if (s->kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION) {
+	row->pid = owner.pid;
+	row->comm = owner.comm;
+	if (s->from.kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION)
 		row->comm = w->s_steal;
-	} else if (s->kind == VMP_KIND_VMM_KERNEL || s->kind == VMP_KIND_VMM_USER) {
-		row->comm = w->s_vmm;
-	} else if (s->kind == VMP_KIND_OTHER_KERNEL || s->kind == VMP_KIND_OTHER_USER) {
-		host = vmp_host_proc(w->m, s->tgid);
-		row->comm = host ? host->comm : w->s_unknown;
-		row->pid = s->tgid;
-	} else if (is_guest(s->kind)) {
-		/* idle tasks borrow the CR3 of whoever ran before them */
-		if (s->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
-		    vmp_is_idle_function(vmp_model_name(w->m, place->function))) {
-			row->comm = w->s_swapper;
-			row->pid = 0;
-		} else if (s->image == VMP_NONE) {
-			row->comm = w->s_unknown;
-		} else {
-			space = &w->m->vms.v[s->vm].space;
-			row->comm = space->images.v[s->image].comm;
-			row->pid = space->procs.v[space->images.v[s->image].proc].tgid;
-		}
-	}
+	else if (s->from.kind == VMP_KIND_STEAL || s->from.kind == VMP_KIND_IDLE)
+		row->comm = w->s_none;
+	return err;
 }
 
 static int matches(const struct work *w, const char *pattern, uint32_t str)
@@ -248,7 +150,7 @@ static int matches(const struct work *w, const char *pattern, uint32_t str)
 	return !pattern || !fnmatch(pattern, vmp_model_name(w->m, str), 0);
 }
 
-static void project(const struct work *w, const struct space *s, struct vmp_row *row)
+static void project(const struct work *w, const struct vmp_gather_space *s, struct vmp_row *row)
 {
 	enum vmp_by by = w->o->by;
 
@@ -260,60 +162,139 @@ static void project(const struct work *w, const struct space *s, struct vmp_row 
 		row->comm = 0;
 	if (by != VMP_BY_PROCESS)
 		row->pid = VMP_NONE;
-	row->exit = by == VMP_BY_EXIT ? s->split : 0;
-	row->vcpu = by == VMP_BY_VCPU ? s->split : VMP_NONE;
+	row->exit = by == VMP_BY_EXIT ? s->split[SPLIT] : 0;
+	row->vcpu = by == VMP_BY_VCPU ? s->split[SPLIT] : VMP_NONE;
 	/* kernel, user, VMM and steal of one vCPU are one row */
 	if (by == VMP_BY_VCPU || by == VMP_BY_PROCESS)
 		row->side = VMP_SIDE_NR;
 }
 
-static int add_row(struct work *w, struct vmp_domain *d, const struct vmp_row *row, uint64_t n)
+static uint32_t row_hash(const struct vmp_row *r)
 {
-	struct {
-		uint32_t vm, function, module, comm, exit, pid, vcpu, side;
-	} key = { d->vm, row->function, row->module, row->comm, row->exit, row->pid, row->vcpu, row->side };
-	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
-	uint32_t *i = vmp_hash_find(&w->by_row, sum);
+	uint32_t key[] = { r->function, r->module, r->comm, r->exit, r->pid, r->vcpu, r->side, 0 };
 
-	if (i) {
-		d->rows.v[*i].samples += n;
-		return 0;
-	}
-	if (vmp_vec_push(&d->rows, *row) || vmp_hash_set(&w->by_row, sum, d->rows.nr - 1))
+	return (uint32_t)vmp_hash_bytes(key, sizeof(key));
+}
+
+static int same_row(const struct vmp_row *a, const struct vmp_row *b)
+{
+	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
+	       a->exit == b->exit && a->pid == b->pid && a->vcpu == b->vcpu && a->side == b->side;
+}
+
+static int grow_index(struct row_index *x)
+{
+	struct row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
+	uint32_t i, k;
+
+	n.slot = x->mask < UINT32_MAX / 2 ? calloc((size_t)n.mask + 1, sizeof(*n.slot)) : NULL;
+	if (!n.slot)
 		return -ENOMEM;
-	d->rows.v[d->rows.nr - 1].samples = n;
+	for (i = 0; x->slot && i <= x->mask; i++) {
+		if (!x->slot[i].row)
+			continue;
+		for (k = x->slot[i].hash & n.mask; n.slot[k].row; )
+			k = (k + 1) & n.mask;
+		n.slot[k] = x->slot[i];
+	}
+	free(x->slot);
+	*x = n;
 	return 0;
 }
 
-static int sum_up(struct work *w, const struct vmp_count *c)
+/* The first slot that may be the row's: it is free or has its hash */
+static struct row_slot *first_slot(const struct row_index *x, uint32_t hash)
 {
-	const struct space *s = &w->spaces.v[c->space];
-	struct vmp_place place = { 0 };
+	uint32_t i = hash & x->mask;
+
+	while (x->slot[i].row && x->slot[i].hash != hash)
+		i = (i + 1) & x->mask;
+	return &x->slot[i];
+}
+
+static int add_row(struct vmp_domain *d, struct row_index *x, const struct add *add)
+{
+	struct row_slot *slot = first_slot(x, add->hash);
+
+	while (slot->row && (slot->hash != add->hash || !same_row(&d->rows.v[slot->row - 1], &add->row)))
+		slot = &x->slot[(slot - x->slot + 1) & x->mask];
+	if (slot->row) {
+		d->rows.v[slot->row - 1].samples += add->row.samples;
+		return 0;
+	}
+	if (vmp_vec_push(&d->rows, add->row))
+		return -ENOMEM;
+	*slot = (struct row_slot){ add->hash, d->rows.nr };
+	return 0;
+}
+
+static int add_rows(struct work *w)
+{
+	uint32_t i, n = w->nr_adds;
+	int err = 0;
+
+	w->nr_adds = 0;
+	for (i = 0; i < n; i++) {
+		const struct vmp_domain *d = &w->p->domains.v[w->add[i].domain];
+		struct row_index *x = &w->index.v[w->add[i].domain];
+		const struct row_slot *slot;
+
+		/* with all of the batch there is still a free slot in two */
+		while (!x->slot || d->rows.nr + ADDS > x->mask / 2)
+			if (grow_index(x))
+				return -ENOMEM;
+		slot = first_slot(x, w->add[i].hash);
+		if (slot->row)
+			__builtin_prefetch(&d->rows.v[slot->row - 1], 1);
+	}
+	for (i = 0; !err && i < n; i++)
+		err = add_row(&w->p->domains.v[w->add[i].domain], &w->index.v[w->add[i].domain], &w->add[i]);
+	return err;
+}
+
+static int want_row(struct work *w, uint32_t domain, const struct vmp_row *row)
+{
+	struct add *a = &w->add[w->nr_adds++];
+	const struct row_index *x = &w->index.v[domain];
+
+	*a = (struct add){ *row, domain, row_hash(row) };
+	if (x->slot)
+		__builtin_prefetch(&x->slot[a->hash & x->mask], 1);
+	return w->nr_adds == ADDS ? add_rows(w) : 0;
+}
+
+static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
+		    const struct vmp_gathered *g)
+{
 	struct vmp_row row = { 0 };
+	struct work *w = arg;
+	uint64_t n = g->samples;
 	struct vmp_domain *d;
+	uint32_t number;
 	int err;
 
-	err = resolve(w, s, c->addr, &place);
+	err = process_of(w, s, place, &row);
 	if (!err)
-		err = domain_of(w, s->vm, &d);
+		err = domain_of(w, s->from.vm, &number);
 	if (err)
 		return err;
-	row.side = side_of(s->kind);
-	row.function = place.function;
-	row.module = place.module;
-	process_of(w, s, &place, &row);
-	d->side[row.side] += c->n;
-	d->total += row.side == VMP_SIDE_HOST && s->vm != VMP_NONE ? 0 : c->n;
-	if (is_guest(s->kind)) {
-		d->with_process += row.pid != VMP_NONE ? c->n : 0;
-		d->with_function += place.why <= VMP_WHY_UNNAMED ? c->n : 0;
-		d->why[place.why] += c->n;
+	d = &w->p->domains.v[number];
+	row.side = vmp_origin_side(s->from.kind);
+	row.function = place->function;
+	row.module = place->module;
+	d->side[row.side] += n;
+	d->total += row.side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : n;
+	if (vmp_origin_is_guest(s->from.kind)) {
+		d->with_process += row.pid != VMP_NONE ? n : 0;
+		d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
+		d->why[place->why] += n;
 	}
-	if (s->filtered || !matches(w, w->o->comm, row.comm) || !matches(w, w->o->module, row.module))
+	if (s->split[FILTERED] || !matches(w, w->o->comm, row.comm) || !matches(w, w->o->module, row.module))
 		return 0;
-	d->shown += c->n;
+	d->shown += n;
 	project(w, s, &row);
-	return add_row(w, d, &row, c->n);
+	row.samples = n;
+	return want_row(w, number, &row);
 }
 
 /* --------------------------------------------------------------- sorting */
@@ -323,41 +304,106 @@ static int cmp_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+static int cmp_str(const struct work *w, uint32_t a, uint32_t b)
+{
+	return cmp_u64(w->rank[a], w->rank[b]);
+}
+
 static int cmp_key(const struct work *w, enum vmp_sort key, const struct vmp_row *a, const struct vmp_row *b)
 {
 	switch (key) {
 	case VMP_SORT_SAMPLES:
 		return cmp_u64(b->samples, a->samples);
 	case VMP_SORT_FUNCTION:
-		return strcmp(vmp_model_name(w->m, a->function), vmp_model_name(w->m, b->function));
+		return cmp_str(w, a->function, b->function);
 	case VMP_SORT_MODULE:
-		return strcmp(vmp_model_name(w->m, a->module), vmp_model_name(w->m, b->module));
+		return cmp_str(w, a->module, b->module);
 	case VMP_SORT_PROCESS:
-		return strcmp(vmp_model_name(w->m, a->comm), vmp_model_name(w->m, b->comm));
+		return cmp_str(w, a->comm, b->comm);
 	case VMP_SORT_PID:
 		return cmp_u64(a->pid, b->pid);
 	case VMP_SORT_VCPU:
 		return cmp_u64(a->vcpu, b->vcpu);
 	case VMP_SORT_EXIT:
-		return strcmp(vmp_model_name(w->m, a->exit), vmp_model_name(w->m, b->exit));
+		return cmp_str(w, a->exit, b->exit);
 	}
 	return 0;
 }
 
-static int cmp_rows(const void *a, const void *b, void *arg)
+static int cmp_rows(const struct work *w, const struct vmp_row *a, const struct vmp_row *b)
 {
 	static const enum vmp_sort last[] = {
 		VMP_SORT_SAMPLES, VMP_SORT_FUNCTION, VMP_SORT_MODULE, VMP_SORT_PROCESS,
 		VMP_SORT_PID, VMP_SORT_VCPU, VMP_SORT_EXIT,
 	};
-	const struct work *w = arg;
 	int d = 0, i;
 
 	for (i = 0; !d && i < VMP_SORT_KEYS && w->o->sort[i]; i++)
 		d = cmp_key(w, w->o->sort[i], a, b);
 	for (i = 0; !d && i < (int)(sizeof(last) / sizeof(last[0])); i++)
 		d = cmp_key(w, last[i], a, b);
-	return d;
+	return d ? d : cmp_u64(a->side, b->side);
+}
+
+/* A row with what nearly always decides at hand */
+struct sorted {
+	uint64_t first, second;
+	uint32_t third;
+	uint32_t row;
+};
+
+struct sorting {
+	const struct work *w;
+	const struct vmp_row *rows;
+};
+
+static int cmp_sorted(const void *pa, const void *pb, void *arg)
+{
+	const struct sorted *a = pa, *b = pb;
+	const struct sorting *s = arg;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	if (a->third != b->third)
+		return a->third < b->third ? -1 : 1;
+	return cmp_rows(s->w, &s->rows[a->row], &s->rows[b->row]);
+}
+
+static int sort_rows(struct work *w, struct vmp_domain *d)
+{
+	int by_samples = !w->o->sort[0] || (w->o->sort[0] == VMP_SORT_SAMPLES && !w->o->sort[1]);
+	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
+	struct sorting s = { w, d->rows.v };
+	struct vmp_row *rows;
+	uint32_t i;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < d->rows.nr; i++) {
+		const struct vmp_row *row = &d->rows.v[i];
+
+		v[i] = (struct sorted){ .row = i };
+		if (!by_samples)
+			continue;
+		v[i].first = UINT64_MAX - row->samples;
+		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
+		v[i].third = w->rank[row->comm];
+	}
+	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, &s);
+	rows = malloc(d->rows.nr * sizeof(*rows) + 1);
+	if (!rows) {
+		free(v);
+		return -ENOMEM;
+	}
+	for (i = 0; i < d->rows.nr; i++)
+		rows[i] = d->rows.v[v[i].row];
+	free(v);
+	free(d->rows.v);
+	d->rows.v = rows;
+	d->rows.room = d->rows.nr;
+	return 0;
 }
 
 /* By name, the host last */
@@ -375,10 +421,11 @@ static int cmp_domains(const void *pa, const void *pb, void *arg)
 }
 
 /* Leave out what was not asked for. */
-static void choose(struct work *w)
+static int choose(struct work *w)
 {
 	struct vmp_profile *p = w->p;
 	uint32_t i, n = 0;
+	int err = 0;
 
 	for (i = 0; i < p->domains.nr; i++) {
 		struct vmp_domain *d = &p->domains.v[i];
@@ -397,10 +444,13 @@ static void choose(struct work *w)
 	p->domains.nr = n;
 	if (n)
 		qsort_r(p->domains.v, n, sizeof(*p->domains.v), cmp_domains, w);
-	for (i = 0; i < n; i++)
-		if (p->domains.v[i].rows.nr)
-			qsort_r(p->domains.v[i].rows.v, p->domains.v[i].rows.nr,
-				sizeof(struct vmp_row), cmp_rows, w);
+	w->rank = vmp_strings_ranks(&w->m->strings);
+	if (!w->rank)
+		return -ENOMEM;
+	for (i = 0; !err && i < n; i++)
+		err = sort_rows(w, &p->domains.v[i]);
+	free(w->rank);
+	return err;
 }
 
 /* ------------------------------------------------------------------ all */
@@ -408,13 +458,9 @@ static void choose(struct work *w)
 static int prepare(struct work *w)
 {
 	struct vmp_strings *s = &w->m->strings;
-	struct vmp_domain *d;
-	uint32_t i;
+	uint32_t i, d;
 	int err = 0;
 
-	w->s_vmm = vmp_strings_add(s, "[VMM]", 5, &err);
-	w->s_swapper = vmp_strings_add(s, "swapper", 7, &err);
-	w->s_unknown = vmp_strings_add(s, "[unknown]", 9, &err);
 	w->s_steal = vmp_strings_add(s, "[steal]", 7, &err);
 	w->s_none = vmp_strings_add(s, "-", 1, &err);
 	w->s_in_guest = vmp_strings_add(s, "(in guest)", 10, &err);
@@ -424,11 +470,34 @@ static int prepare(struct work *w)
 	return err;
 }
 
+/* Samples are handed out anew: forget those that were. */
+static void on_restart(void *arg)
+{
+	struct work *w = arg;
+	uint32_t i;
+
+	w->p->samples = w->p->others = 0;
+	w->nr_adds = 0;
+	for (i = 0; i < w->p->domains.nr; i++) {
+		struct vmp_domain *d = &w->p->domains.v[i];
+		struct vmp_domain empty = { .vm = d->vm };
+
+		vmp_vec_free(&d->rows);
+		*d = empty;
+		free(w->index.v[i].slot);
+		w->index.v[i] = (struct row_index){ 0 };
+	}
+}
+
 int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const struct vmp_options *o)
 {
 	struct work w = { .m = m, .o = o };
-	const struct vmp_count *c;
-	uint64_t at = 0;
+	const struct vmp_gather g = {
+		.split = o->by == VMP_BY_VCPU || o->by == VMP_BY_EXIT || o->vcpu >= 0 || o->pid >= 0 ||
+			 o->exit_reason ? on_split : NULL,
+		.place = on_place, .space = on_space, .restart = on_restart, .arg = &w,
+	};
+	uint32_t i;
 	int err;
 
 	w.p = calloc(1, sizeof(*w.p));
@@ -437,16 +506,15 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	w.p->model = m;
 	err = prepare(&w);
 	if (!err)
-		err = vmp_model_samples(m, on_sample, &w);
-	while (!err && (c = vmp_counts_next(&w.counts, &at)))
-		err = sum_up(&w, c);
+		err = vmp_gather(m, &g);
 	if (!err)
-		choose(&w);
-	vmp_vec_free(&w.spaces);
-	vmp_hash_free(&w.by_space);
+		err = add_rows(&w);
+	for (i = 0; i < w.index.nr; i++)
+		free(w.index.v[i].slot);
+	vmp_vec_free(&w.index);
 	vmp_hash_free(&w.by_vm);
-	vmp_hash_free(&w.by_row);
-	vmp_counts_free(&w.counts);
+	if (!err)
+		err = choose(&w);
 	if (err) {
 		vmp_profile_destroy(w.p);
 		return err;

@@ -75,15 +75,20 @@ static const char *cell(char *buf, const struct vmp_profile *p, const struct vmp
 static int width(const char *s)
 {
 	wchar_t wide[CELL_BYTES];
-	size_t n = mbstowcs(wide, s, CELL_BYTES);
-	int w = n == (size_t)-1 || n >= CELL_BYTES ? -1 : wcswidth(wide, n);
+	size_t n = vmp_text_plain(s);
+	int w;
 
+	if (!s[n])
+		return (int)n;
+	n = mbstowcs(wide, s, CELL_BYTES);
+	w = n == (size_t)-1 || n >= CELL_BYTES ? -1 : wcswidth(wide, n);
 	return w < 0 ? (int)strlen(s) : w;
 }
 
 static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
 		  const enum column *cols, uint32_t rows)
 {
+	static const char spaces[] = "                                                        ";
 	int pad[COLUMNS_MAX], i, w;
 	char buf[CELL_BYTES];
 	uint32_t r;
@@ -96,6 +101,7 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 				pad[i] = w;
 		}
 	}
+	_Static_assert(sizeof(spaces) == PAD_MAX + 1, "as many as a column may need");
 	fprintf(out, "\n%10s  %6s", "Samples", "%CPU");
 	for (i = 0; cols[i] != COL_END; i++)
 		fprintf(out, "  %s%*s", titles[cols[i]],
@@ -107,8 +113,11 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 		for (i = 0; cols[i] != COL_END; i++) {
 			const char *s = cell(buf, p, &d->rows.v[r], cols[i]);
 
-			w = pad[i] - width(s);
-			fprintf(out, "  %s%*s", s, cols[i + 1] == COL_END || w < 0 ? 0 : w, "");
+			w = cols[i + 1] == COL_END ? 0 : pad[i] - width(s);
+			fputs_unlocked("  ", out);
+			fputs_unlocked(s, out);
+			if (w > 0)
+				fputs_unlocked(spaces + PAD_MAX - w, out);
 		}
 		fputc('\n', out);
 	}

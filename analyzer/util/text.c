@@ -50,6 +50,15 @@ static int is_shown(uint32_t c)
 	return !(c >= 0xfff0 && c <= 0xfffb) && c < 0xe0000;
 }
 
+size_t vmp_text_plain(const char *s)
+{
+	const char *p = s;
+
+	while (*p >= 0x20 && *p < 0x7f)
+		p++;
+	return (size_t)(p - s);
+}
+
 const char *vmp_text(char *dst, size_t size, const void *src, size_t len)
 {
 	const uint8_t *p = src, *end = p + len;
@@ -57,8 +66,13 @@ const char *vmp_text(char *dst, size_t size, const void *src, size_t len)
 
 	while (p < end) {
 		uint32_t c;
-		size_t n = utf8_char(p, end - p, &c);
+		size_t n;
 
+		if (*p >= 0x20 && *p < 0x7f && out < last) {
+			*out++ = (char)*p++;
+			continue;
+		}
+		n = utf8_char(p, end - p, &c);
 		if (n && is_shown(c)) {
 			if ((size_t)(last - out) < n)
 				break;
@@ -111,7 +125,7 @@ void vmp_json_text(FILE *out, const void *src, size_t len)
 			fputs("\\ufffd", out);
 		else if (c == '"' || c == '\\')
 			fprintf(out, "\\%c", (int)c);
-		else if (c < 0x20 || c == 0x7f)
+		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))	/* C1 controls move cursors, too */
 			fprintf(out, "\\u%04x", c);
 		else
 			fwrite(p, 1, n, out);

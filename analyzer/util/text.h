@@ -19,6 +19,9 @@
  */
 const char *vmp_text(char *dst, size_t size, const void *src, size_t len);
 
+/** vmp_text_plain() - Bytes at the beginning of @s that are printable ASCII. */
+size_t vmp_text_plain(const char *s);
+
 /**
  * vmp_file_part() - Make one file name component of a foreign name.
  * Only A-Z a-z 0-9 . _ - stay, others become '_'; a leading '.' too; "" is "_".

@@ -415,18 +415,18 @@ static void test_fetch(void **state)
 
 	(void)state;
 	now_ns = SECOND;
-	assert_int_equal(vmp_fetch_add(&fetch, 7, 8, (const uint8_t *)"\xab\xcd", 2, "abcd"), 0);
-	assert_int_equal(vmp_fetch_add(&fetch, 8, 3, NULL, 0, "x0123"), 0);
+	assert_int_equal(vmp_fetch_add(&fetch, 7, 8, (const uint8_t *)"\xab\xcd", 2, "u-1/abcd"), 0);
+	assert_int_equal(vmp_fetch_add(&fetch, 8, 3, NULL, 0, "u-1/x0123"), 0);
 	assert_string_equal(fetch.items[0].build_id, "abcd");
 	it = vmp_fetch_next(&fetch, now_ns);
 	assert_int_equal(it->file, 7);
 	assert_null(vmp_fetch_next(&fetch, now_ns));	/* one at a time */
 	assert_int_equal(piece(9, 0, 8, "other", 0), 0);	/* not asked for */
 	assert_int_equal(piece(7, 0, 8, "half", 0), 1);
-	assert_false(vmp_objcache_has("abcd"));		/* not before it is whole */
+	assert_false(vmp_objcache_has("u-1/abcd"));		/* not before it is whole */
 	assert_int_equal(piece(7, 4, 8, "full", 0), 1);
-	assert_true(vmp_objcache_has("abcd"));
-	vmp_objcache_path(path, sizeof(path), "abcd");
+	assert_true(vmp_objcache_has("u-1/abcd"));
+	vmp_objcache_path(path, sizeof(path), "u-1/abcd");
 	assert_int_equal(vmp_file_read(path, 100, &data, &len), 0);
 	assert_string_equal(data, "halffull");
 	free(data);
@@ -436,7 +436,7 @@ static void test_fetch(void **state)
 	assert_true(vmp_fetch_done(&fetch));
 	assert_int_equal(fetch.fetched, 2);
 	/* known now: listed, not asked for */
-	assert_int_equal(vmp_fetch_add(&fetch, 9, 8, NULL, 0, "abcd"), 0);
+	assert_int_equal(vmp_fetch_add(&fetch, 9, 8, NULL, 0, "u-1/abcd"), 0);
 	assert_null(vmp_fetch_next(&fetch, now_ns));
 	assert_true(vmp_fetch_done(&fetch));
 }
@@ -452,23 +452,23 @@ static void test_fetch_refuses(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(vmp_fetch_add(&fetch, 1 + i, 8, NULL, 0, "abcd"), 0);
+		assert_int_equal(vmp_fetch_add(&fetch, 1 + i, 8, NULL, 0, "u-1/abcd"), 0);
 		assert_non_null(vmp_fetch_next(&fetch, now_ns));
 		assert_int_equal(piece(1 + i, bad[i].offset, bad[i].total, bad[i].data,
 				       bad[i].status), 1);
 		assert_int_equal(fetch.failed, i + 1);
 	}
 	assert_int_equal(files_in_cache(), 0);
-	assert_int_equal(vmp_fetch_add(&fetch, 1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "ef01"),
+	assert_int_equal(vmp_fetch_add(&fetch, 1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "u-1/ef01"),
 			 -ENOBUFS);
-	assert_int_equal(vmp_fetch_add(&fetch, 1, VMP_FETCH_SUM_BYTES, NULL, 0, "ef01"), -ENOBUFS);
+	assert_int_equal(vmp_fetch_add(&fetch, 1, VMP_FETCH_SUM_BYTES, NULL, 0, "u-1/ef01"), -ENOBUFS);
 }
 
 static void test_fetch_timeout(void **state)
 {
 	(void)state;
 	now_ns = SECOND;
-	vmp_fetch_add(&fetch, 1, 8, NULL, 0, "abcd");
+	vmp_fetch_add(&fetch, 1, 8, NULL, 0, "u-1/abcd");
 	vmp_fetch_add(&fetch, 2, 8, NULL, 0, "abce");
 	assert_non_null(vmp_fetch_next(&fetch, now_ns));
 	piece(1, 0, 8, "ha", 0);

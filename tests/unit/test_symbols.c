@@ -242,11 +242,11 @@ static void test_guest_function(void **state)
 	static struct gen g;
 
 	(void)state;
-	snprintf(cmd, sizeof(cmd), "mkdir %s/ab && cp %s %s/ab/cdef", dir, file, dir);
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s/u-1000/ab && cp %s %s/u-1000/ab/cdef", dir, file, dir);
 	assert_int_equal(system(cmd), 0);
 	setenv("VMPROF_OBJCACHE", dir, 1);
-	assert_true(vmp_objcache_has("abcdef"));
-	assert_false(vmp_objcache_has("abcdee"));
+	assert_true(vmp_objcache_has("u-1000/abcdef"));
+	assert_false(vmp_objcache_has("u-1000/abcdee"));
 	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
 	gen_begin(&g, path);
 	gen_vm(&g, GEN_VM, "web01");
@@ -288,11 +288,18 @@ static void test_cache_keys(void **state)
 	vmp_objcache_key(key, boot, &f);
 	assert_string_equal(key, "2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f");
 	setenv("VMPROF_OBJCACHE", "/c", 1);
-	assert_int_equal(vmp_objcache_path(path, sizeof(path), "abcdef"), 0);
-	assert_string_equal(path, "/c/ab/cdef");
-	assert_int_equal(vmp_objcache_path(path, sizeof(path), "../../etc/passwd"), -EINVAL);
-	assert_int_equal(vmp_objcache_path(path, sizeof(path), "ab"), -EINVAL);
-	assert_int_equal(vmp_objcache_path(path, 5, "abcdef"), -ENAMETOOLONG);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "u-1/abcdef"), 0);
+	assert_string_equal(path, "/c/u-1/ab/cdef");
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "abcdef"), -EINVAL);	/* nobody's */
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "u-1/../../etc/passwd"), -EINVAL);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "../abcdef"), -EINVAL);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), "u-1/ab"), -EINVAL);
+	assert_int_equal(vmp_objcache_path(path, 5, "u-1/abcdef"), -ENAMETOOLONG);
+	vmp_objcache_own(key, "u-1");
+	assert_string_equal(key, "u-1/2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f2f");
+	strcpy(other, "abcdef");
+	vmp_objcache_own(other, "../..");
+	assert_string_equal(other, "");
 }
 
 /* -------------------------------------------------------------- kallsyms */

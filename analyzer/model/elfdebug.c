@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * elfdebug.c - .gnu_debugdata through liblzma; debug files by build-id and .gnu_debuglink.
+ *
+ * A guest chooses the link's name and its own path: neither leaves the
+ * folders that are looked in.
+ */
+#include "model/elfdebug.h"
+
+#include <elf.h>
+#include <endian.h>
+#include <errno.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINI_MAX	(128ULL << 20)	/* unpacked */
+#define MINI_MEMORY	(128ULL << 20)	/* for unpacking */
+
+static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
+{
+	lzma_stream s = LZMA_STREAM_INIT;
+	size_t room = packed->d_size < MINI_MAX / 8 ? packed->d_size * 4 + 4096 : MINI_MAX;
+	uint8_t *buf = malloc(room), *more;
+	lzma_ret ret = LZMA_OK;
+
+	if (!buf || lzma_stream_decoder(&s, MINI_MEMORY, 0) != LZMA_OK) {
+		free(buf);
+		return -ENOMEM;
+	}
+	s.next_in = packed->d_buf;
+	s.avail_in = packed->d_size;
+	s.next_out = buf;
+	s.avail_out = room;
+	while (ret == LZMA_OK) {
+		if (!s.avail_out && room < MINI_MAX) {
+			more = realloc(buf, 2 * room);
+			if (!more) {
+				ret = LZMA_MEM_ERROR;
+				break;
+			}
+			buf = more;
+			s.next_out = buf + room;
+			s.avail_out = room;
+			room *= 2;
+		}
+		ret = lzma_code(&s, LZMA_FINISH);
+	}
+	*len = s.total_out;
+	lzma_end(&s);
+	if (ret != LZMA_STREAM_END) {
+		free(buf);
+		return ret == LZMA_MEM_ERROR ? -ENOMEM : -ENOEXEC;
+	}
+	*out = buf;
+	return 0;
+}
+
+int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = vmp_elffile_section(f, SHT_PROGBITS, ".gnu_debugdata", &sh);
+	Elf_Data *packed = vmp_elffile_data(scn, &sh);
+	uint8_t *buf;
+	size_t len;
+	int err;
+
+	if (!packed)
+		return -ENOENT;
+	err = unpack(packed, &buf, &len);
+	if (err)
+		return err;
+	err = vmp_elffile_memory(mini, buf, len);
+	if (err)
+		free(buf);
+	else
+		mini->heap = buf;
+	return err;
+}
+
+/* What a debug file must have */
+struct wanted {
+	const struct vmp_elffile *of;
+	const char *link;	/* .gnu_debuglink's name, NULL none */
+	uint32_t crc;
+};
+
+static int fits(const struct wanted *w, const struct vmp_elffile *f)
+{
+	/* an ELF file without sections for it has nothing to tell */
+	GElf_Shdr sh;
+
+	if (!vmp_elffile_section(f, SHT_SYMTAB, NULL, &sh) &&
+	    !vmp_elffile_section(f, 0, ".debug_info", &sh))
+		return 0;
+	if (w->of->build_id_len && f->build_id_len)
+		return w->of->build_id_len == f->build_id_len &&
+		       !memcmp(w->of->build_id, f->build_id, f->build_id_len);
+	return w->link && lzma_crc32(f->data, f->len, 0) == w->crc;
+}
+
+/* 0: it is the one; -ENOENT, -ENOMEM */
+static int try(const struct wanted *w, struct vmp_elffile *debug, const char *path)
+{
+	int err = vmp_elffile_open(debug, path);
+
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	if (fits(w, debug))
+		return 0;
+	vmp_elffile_close(debug);
+	return -ENOENT;
+}
+
+/* As try(), for a path of several parts */
+static int try_join(const struct wanted *w, struct vmp_elffile *debug, const char *a, size_t a_len,
+		    const char *b, const char *c)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%.*s%s%s", (int)a_len, a, b, c) >= (int)sizeof(path))
+		return -ENOENT;
+	return try(w, debug, path);
+}
+
+static int by_build_id(const struct wanted *w, struct vmp_elffile *debug, const char *root, size_t len)
+{
+	char rest[2 * VMP_BUILD_ID_BYTES + 32], *p = rest;
+	size_t i;
+
+	if (w->of->build_id_len < 2)
+		return -ENOENT;
+	p += sprintf(p, "/.build-id/");
+	for (i = 0; i < w->of->build_id_len; i++)
+		p += sprintf(p, i ? "%02x" : "%02x/", w->of->build_id[i]);
+	return try_join(w, debug, root, len, rest, ".debug");
+}
+
+/* @name is a guest's word for where its file lies: it must not lead out of @root. */
+static int by_place(const struct wanted *w, struct vmp_elffile *debug, const char *root, size_t len,
+		    const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	char folder[PATH_MAX];
+
+	if (!w->link || *name != '/' || strstr(name, "/../") || (size_t)(slash - name) >= sizeof(folder) - 1)
+		return -ENOENT;
+	memcpy(folder, name, (size_t)(slash - name) + 1);
+	folder[slash - name + 1] = 0;
+	return try_join(w, debug, root, len, folder, w->link);
+}
+
+static void read_link(const struct vmp_elffile *f, struct wanted *w)
+{
+	GElf_Shdr sh;
+	Elf_Data *d = vmp_elffile_data(vmp_elffile_section(f, SHT_PROGBITS, ".gnu_debuglink", &sh), &sh);
+	const char *name = vmp_elffile_string(d, 0);
+	size_t crc_at;
+
+	if (!name || strchr(name, '/') || !strcmp(name, "."))
+		return;
+	crc_at = (strlen(name) + 4) & ~3UL;
+	if (crc_at > d->d_size || d->d_size - crc_at < sizeof(w->crc))
+		return;
+	memcpy(&w->crc, (const char *)d->d_buf + crc_at, sizeof(w->crc));
+	w->crc = le32toh(w->crc);
+	w->link = name;
+}
+
+/* In each folder of the debug path.  Return: as try(). */
+static int in_roots(const struct wanted *w, struct vmp_elffile *debug, const char *name)
+{
+	const char *root = getenv("VMPROF_DEBUG_PATH");
+	int err = -ENOENT;
+	size_t len;
+
+	for (root = root ? root : VMP_DEBUG_PATH; err == -ENOENT && *root; root += len + (root[len] == ':')) {
+		len = strcspn(root, ":");
+		if (!len)
+			continue;
+		err = name ? by_place(w, debug, root, len, name) : by_build_id(w, debug, root, len);
+	}
+	return err;
+}
+
+int vmp_elfdebug_find(const struct vmp_elffile *f, const char *path, const char *name,
+		      struct vmp_elffile *debug)
+{
+	const char *slash = strrchr(path, '/');
+	size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+	struct wanted w = { .of = f };
+	int err;
+
+	read_link(f, &w);
+	err = try_join(&w, debug, path, strlen(path), ".debug", "");
+	if (err == -ENOENT)
+		err = in_roots(&w, debug, NULL);
+	if (err != -ENOENT || !w.link)
+		return err;
+	err = try_join(&w, debug, path, folder, w.link, "");
+	if (err == -ENOENT)
+		err = try_join(&w, debug, path, folder, ".debug/", w.link);
+	return err == -ENOENT ? in_roots(&w, debug, name) : err;
+}

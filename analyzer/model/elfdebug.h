@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * elfdebug.h - more symbols of an ELF file: its mini-debuginfo and its
+ * separate debug file, found as gdb finds it.
+ */
+#ifndef VMP_ELFDEBUG_H
+#define VMP_ELFDEBUG_H
+
+#include "model/elffile.h"
+
+#define VMP_DEBUG_PATH	"/usr/lib/debug"
+
+/**
+ * vmp_elfdebug_mini() - Unpack .gnu_debugdata.
+ * Return: 0; -ENOENT there is none; -ENOEXEC nothing useful is in it; -ENOMEM.
+ */
+int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini);
+
+/**
+ * vmp_elfdebug_find() - Open the separate debug file.
+ * @f:    The stripped file.
+ * @path: Where it was opened.
+ * @name: Where it lies on the machine that it is of; differs from @path for a
+ *        guest's file in the object cache.
+ *
+ * Looked for: PATH.debug, then below each folder of VMPROF_DEBUG_PATH (with
+ * colons; else VMP_DEBUG_PATH) by build-id, then by .gnu_debuglink beside
+ * PATH, in .debug/ there, and below those folders at NAME's place.  What is
+ * found must have the same build-id, or the checksum that the link tells.
+ *
+ * Return: 0, -ENOENT, -ENOMEM.
+ */
+int vmp_elfdebug_find(const struct vmp_elffile *f, const char *path, const char *name,
+		      struct vmp_elffile *debug);
+
+#endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* elffile.c - map, check and open ELF files; find sections and build-ids in them. */
+#include "model/elffile.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MAX	(2ULL << 30)
+#define NAME_MAX_BYTES	8192
+
+/* Tables that lie outside of the file end the reading before libelf sees them. */
+static int plausible(const uint8_t *data, size_t len)
+{
+	Elf64_Ehdr h;
+	Elf32_Ehdr h32;
+
+	if (len < sizeof(h32) || memcmp(data, ELFMAG, SELFMAG) ||
+	    data[EI_DATA] != ELFDATA2LSB || data[EI_VERSION] != EV_CURRENT)
+		return 0;
+	if (data[EI_CLASS] == ELFCLASS64) {
+		if (len < sizeof(h))
+			return 0;
+		memcpy(&h, data, sizeof(h));
+		if (h.e_phnum && (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > len ||
+				  h.e_phnum > (len - h.e_phoff) / sizeof(Elf64_Phdr)))
+			return 0;
+		return !h.e_shoff || (h.e_shentsize == sizeof(Elf64_Shdr) && h.e_shoff < len &&
+				      h.e_shnum <= (len - h.e_shoff) / sizeof(Elf64_Shdr));
+	}
+	if (data[EI_CLASS] != ELFCLASS32)
+		return 0;
+	memcpy(&h32, data, sizeof(h32));
+	if (h32.e_phnum && (h32.e_phentsize != sizeof(Elf32_Phdr) || h32.e_phoff > len ||
+			    h32.e_phnum > (len - h32.e_phoff) / sizeof(Elf32_Phdr)))
+		return 0;
+	return !h32.e_shoff || (h32.e_shentsize == sizeof(Elf32_Shdr) && h32.e_shoff < len &&
+				h32.e_shnum <= (len - h32.e_shoff) / sizeof(Elf32_Shdr));
+}
+
+const char *vmp_elffile_string(const Elf_Data *str, uint64_t offset)
+{
+	const char *s, *end;
+	size_t left;
+
+	if (!str || !str->d_buf || offset >= str->d_size)
+		return NULL;
+	s = (const char *)str->d_buf + offset;
+	left = str->d_size - offset;
+	end = memchr(s, 0, left < NAME_MAX_BYTES ? left : NAME_MAX_BYTES);
+	return end && end != s ? s : NULL;
+}
+
+Elf_Scn *vmp_elffile_section(const struct vmp_elffile *f, unsigned int type, const char *name, GElf_Shdr *sh)
+{
+	size_t names = 0;
+	Elf_Data *str = NULL;
+	Elf_Scn *scn = NULL;
+	const char *n;
+
+	if (name && !elf_getshdrstrndx(f->elf, &names) && names)
+		str = elf_getdata(elf_getscn(f->elf, names), NULL);
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (!gelf_getshdr(scn, sh) || (type && sh->sh_type != type))
+			continue;
+		if (!name)
+			return scn;
+		n = vmp_elffile_string(str, sh->sh_name);
+		if (n && !strcmp(n, name))
+			return scn;
+	}
+	return NULL;
+}
+
+Elf_Data *vmp_elffile_data(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *d = scn && sh->sh_type != SHT_NOBITS ? elf_getdata(scn, NULL) : NULL;
+
+	return d && d->d_buf ? d : NULL;
+}
+
+Elf_Data *vmp_elffile_linked(const struct vmp_elffile *f, const GElf_Shdr *sh)
+{
+	Elf_Scn *scn = elf_getscn(f->elf, sh->sh_link);
+	GElf_Shdr str;
+
+	if (!scn || !gelf_getshdr(scn, &str) || str.sh_type != SHT_STRTAB)
+		return NULL;
+	return elf_getdata(scn, NULL);
+}
+
+static void read_build_id(struct vmp_elffile *f)
+{
+	size_t at = 0, name, desc;
+	GElf_Shdr sh;
+	Elf_Scn *scn = vmp_elffile_section(f, SHT_NOTE, ".note.gnu.build-id", &sh);
+	Elf_Data *d = vmp_elffile_data(scn, &sh);
+	GElf_Nhdr n;
+
+	while (d && (at = gelf_getnote(d, at, &n, &name, &desc))) {
+		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 || n.n_descsz > VMP_BUILD_ID_BYTES ||
+		    memcmp((const char *)d->d_buf + name, "GNU", 4))
+			continue;
+		memcpy(f->build_id, (const char *)d->d_buf + desc, n.n_descsz);
+		f->build_id_len = n.n_descsz;
+		return;
+	}
+}
+
+int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len)
+{
+	memset(f, 0, sizeof(*f));
+	if (!plausible(data, len))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	/* libelf only reads; its interface lacks the const */
+	f->elf = elf_memory((char *)(uintptr_t)data, len);
+	if (!f->elf)
+		return elf_errno() && errno == ENOMEM ? -ENOMEM : -ENOEXEC;
+	if (elf_kind(f->elf) != ELF_K_ELF) {
+		vmp_elffile_close(f);
+		return -ENOEXEC;
+	}
+	f->data = data;
+	f->len = len;
+	read_build_id(f);
+	return 0;
+}
+
+int vmp_elffile_open(struct vmp_elffile *f, const char *path)
+{
+	struct stat st;
+	void *map;
+	int fd, err;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || !st.st_size)
+		err = -ENOEXEC;
+	else
+		err = (uint64_t)st.st_size > FILE_MAX ? -EFBIG : 0;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return -errno;
+	err = vmp_elffile_memory(f, map, (size_t)st.st_size);
+	if (err)
+		munmap(map, (size_t)st.st_size);
+	else
+		f->map = map;
+	return err;
+}
+
+void vmp_elffile_close(struct vmp_elffile *f)
+{
+	elf_end(f->elf);
+	if (f->map)
+		munmap(f->map, f->len);
+	free(f->heap);
+	memset(f, 0, sizeof(*f));
+}

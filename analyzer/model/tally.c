@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tally.c - an open-addressing table that is sorted when it is emptied.
+ *
+ * Guests choose the addresses: slots are found by a seeded hash.
+ */
+#include "model/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/hash.h"
+
+#define SLOTS_MIN	4096ULL
+#define ADDR_BITS	47	/* enough to tell addresses of one space apart */
+
+/* For sorting: (space, address) and where the count is */
+struct item {
+	uint64_t key;
+	uint64_t slot;
+};
+
+int vmp_tally_init(struct vmp_tally *t, size_t bytes, int weighted)
+{
+	size_t each = sizeof(*t->slots) + (weighted ? sizeof(*t->weights) : 0);
+
+	memset(t, 0, sizeof(*t));
+	t->weighted = weighted;
+	t->mask_max = SLOTS_MIN - 1;
+	while ((2 * t->mask_max + 2) * each <= bytes)
+		t->mask_max = 2 * t->mask_max + 1;
+	t->mask = SLOTS_MIN - 1;
+	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
+	t->weights = weighted ? calloc(SLOTS_MIN, sizeof(*t->weights)) : NULL;
+	if (!t->slots || (weighted && !t->weights)) {
+		vmp_tally_deinit(t);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void vmp_tally_deinit(struct vmp_tally *t)
+{
+	free(t->slots);
+	free(t->weights);
+	memset(t, 0, sizeof(*t));
+}
+
+static uint64_t hash(uint32_t space, uint64_t addr)
+{
+	return vmp_hash_mix(addr + ((uint64_t)space << 44));
+}
+
+uint64_t vmp_tally_hash(const struct vmp_tally *t, uint32_t space, uint64_t addr)
+{
+	uint64_t h = hash(space, addr);
+
+	__builtin_prefetch(&t->slots[h & t->mask], 1);
+	return h;
+}
+
+static uint64_t find(const struct vmp_tally_slot *slots, uint64_t mask, uint64_t h, uint32_t space,
+		     uint64_t addr)
+{
+	uint64_t i = h & mask;
+
+	while (slots[i].n && (slots[i].addr != addr || slots[i].space != space))
+		i = (i + 1) & mask;
+	return i;
+}
+
+/* Twice the size; without memory for that it is full at the size it has. */
+static void grow(struct vmp_tally *t)
+{
+	uint64_t mask = 2 * t->mask + 1, i, k;
+	struct vmp_tally_slot *slots = calloc(mask + 1, sizeof(*slots));
+	struct vmp_tally_weight *weights = t->weighted ? calloc(mask + 1, sizeof(*weights)) : NULL;
+
+	if (!slots || (t->weighted && !weights)) {
+		free(slots);
+		free(weights);
+		t->full = 1;
+		return;
+	}
+	for (i = 0; i <= t->mask; i++) {
+		const struct vmp_tally_slot *s = &t->slots[i];
+
+		if (!s->n)
+			continue;
+		k = find(slots, mask, hash(s->space, s->addr), s->space, s->addr);
+		slots[k] = *s;
+		if (weights)
+			weights[k] = t->weights[i];
+	}
+	free(t->slots);
+	free(t->weights);
+	t->slots = slots;
+	t->weights = weights;
+	t->mask = mask;
+}
+
+void vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t addr,
+		   const struct vmp_tally_weight *w)
+{
+	uint64_t i = find(t->slots, t->mask, h, space, addr);
+	struct vmp_tally_slot *s = &t->slots[i];
+
+	if (!s->n) {
+		s->addr = addr;
+		s->space = space;
+		if (t->weights)
+			t->weights[i] = (struct vmp_tally_weight){ 0 };
+		t->nr++;
+	}
+	s->n++;
+	if (t->weights) {
+		t->weights[i].cycles += w->cycles;
+		t->weights[i].instructions += w->instructions;
+	}
+	if (s->n >= UINT32_MAX - VMP_TALLY_SPARE)
+		t->full = 1;
+	/* five eighths, less what may still come */
+	if (t->nr + VMP_TALLY_SPARE > (t->mask + 1) / 8 * 5) {
+		if (t->mask < t->mask_max)
+			grow(t);
+		else
+			t->full = 1;
+	}
+}
+
+/* Least significant digit first; digits that are the same everywhere are passed over. */
+static struct item *sort(struct item *a, struct item *b, uint64_t nr)
+{
+	unsigned int shift;
+	struct item *swap;
+	uint64_t i;
+
+	for (shift = 0; shift < 64; shift += 8) {
+		uint64_t at[257] = { 0 };
+
+		for (i = 0; i < nr; i++)
+			at[(a[i].key >> shift & 255) + 1]++;
+		if (nr && at[(a[0].key >> shift & 255) + 1] == nr)
+			continue;
+		for (i = 1; i < 257; i++)
+			at[i] += at[i - 1];
+		for (i = 0; i < nr; i++)
+			b[at[a[i].key >> shift & 255]++] = a[i];
+		swap = a;
+		a = b;
+		b = swap;
+	}
+	return a;
+}
+
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
+		    void *arg)
+{
+	static const struct vmp_tally_weight none;
+	struct item *items, *sorted;
+	uint64_t i, n = 0;
+	int err = 0;
+
+	if (scratch->room < 2 * t->nr + 1) {
+		items = realloc(scratch->items, (2 * t->nr + 1) * sizeof(*items));
+		if (!items)
+			return -ENOMEM;
+		scratch->items = items;
+		scratch->room = 2 * t->nr + 1;
+	}
+	items = scratch->items;
+	for (i = 0; i <= t->mask; i++)
+		if (t->slots[i].n)
+			items[n++] = (struct item){
+				(uint64_t)t->slots[i].space << ADDR_BITS |
+				(t->slots[i].addr & ((1ULL << ADDR_BITS) - 1)), i };
+	sorted = sort(items, items + n, n);
+	for (i = 0; !err && i < n; i++) {
+		if (i + 8 < n)
+			__builtin_prefetch(&t->slots[sorted[i + 8].slot]);
+		err = fn(arg, &t->slots[sorted[i].slot], t->weights ? &t->weights[sorted[i].slot] : &none);
+	}
+	memset(t->slots, 0, (t->mask + 1) * sizeof(*t->slots));
+	t->nr = 0;
+	t->full = 0;
+	return err;
+}

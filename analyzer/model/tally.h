@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * tally.h - counts of (space, address) in memory of a fixed size: once it is
+ * full it is emptied, in order of address, into whatever sums it up.
+ */
+#ifndef VMP_TALLY_H
+#define VMP_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vmp_tally_slot {
+	uint64_t addr;
+	uint32_t space;
+	uint32_t n;		/* 0: free */
+};
+
+struct vmp_tally_weight {
+	uint64_t cycles, instructions;
+};
+
+struct vmp_tally {
+	struct vmp_tally_slot *slots;
+	struct vmp_tally_weight *weights;	/* of the slots; NULL not wanted */
+	uint64_t mask, nr;
+	uint64_t mask_max;
+	int weighted;
+	int full;		/* it is time to drain */
+};
+
+/**
+ * vmp_tally_init() - An empty table.
+ * @bytes:    What it may grow to; a minimum holds.
+ * @weighted: Sum up cycles and instructions, too.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_tally_init(struct vmp_tally *t, size_t bytes, int weighted);
+void vmp_tally_deinit(struct vmp_tally *t);
+
+/** vmp_tally_hash() - Where to begin for vmp_tally_add(); what is there is fetched meanwhile. */
+uint64_t vmp_tally_hash(const struct vmp_tally *t, uint32_t space, uint64_t addr);
+
+/**
+ * vmp_tally_add() - One sample more.
+ * @hash: Of this space and address.
+ * @w:    What it weighs, used in a weighted tally.
+ *
+ * When @t->full is set afterwards, the tally must be drained before it takes
+ * more than VMP_TALLY_SPARE samples.
+ */
+void vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t addr,
+		   const struct vmp_tally_weight *w);
+
+#define VMP_TALLY_SPARE		256
+
+/* What draining needs; one for all tallies that are not drained at once */
+struct vmp_tally_scratch {
+	void *items;
+	uint64_t room;
+};
+
+/**
+ * vmp_tally_drain() - Give all counts, by space, nearly in order of address; then it is empty.
+ * @scratch: Zeroed at first; the caller frees scratch->items in the end.
+ * @fn: Its non-zero result ends the walk; the tally is empty all the same.
+ * Return: 0, the result of @fn, -ENOMEM.
+ */
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
+		    void *arg);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gather.c - each thread counts into a tally of its own; a full one is
+ * emptied under a lock, in order of address, so that a function is looked up
+ * once for all its addresses.
+ */
+#include "report/gather.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "model/scan.h"
+#include "model/tally.h"
+#include "report/exits.h"
+
+#define TALLY_BYTES	(48U << 20)	/* of all threads together */
+#define WINDOW		32		/* samples whose slots are fetched ahead */
+
+struct space {
+	struct vmp_gather_space key;
+	uint64_t samples, by_timer, by_nmi;
+};
+
+struct shard {
+	struct vmp_model *m;
+	const struct vmp_gather *g;
+	struct vmp_tally tally;
+	VMP_VEC(struct space) spaces;
+	struct vmp_hash by_key;
+	struct vmp_residence *cache;
+	struct vmp_tally_scratch *scratch;	/* guarded by resolving */
+	uint32_t last[VMP_KIND_IDLE + 1];	/* space of each kind's last sample + 1 */
+	/* while draining: the run of addresses under way */
+	uint32_t run_space;
+	uint64_t run_from;
+	struct vmp_place place;
+	struct vmp_gathered run;
+};
+
+struct pending {
+	uint64_t hash, addr;
+	struct vmp_tally_weight weight;
+	uint32_t space;
+};
+
+/* Guards all of a model that resolving changes, and the receiver */
+static pthread_mutex_t resolving = PTHREAD_MUTEX_INITIALIZER;
+
+uint32_t vmp_gather_string(struct vmp_model *m, const char *s, int *err)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&resolving);
+	n = vmp_strings_add(&m->strings, s, strlen(s), err);
+	pthread_mutex_unlock(&resolving);
+	return n;
+}
+
+/* -------------------------------------------------------------- spaces */
+
+static int find_space(struct shard *sh, const struct vmp_gather_space *key, uint32_t *out)
+{
+	uint64_t sum = vmp_hash_bytes(key, sizeof(*key));
+	struct space s = { .key = *key };
+	uint32_t *i;
+
+	for (; (i = vmp_hash_find(&sh->by_key, sum)); sum++) {
+		if (!memcmp(&sh->spaces.v[*i].key, key, sizeof(*key))) {
+			*out = *i;
+			return 0;
+		}
+	}
+	if (vmp_vec_push(&sh->spaces, s) || vmp_hash_set(&sh->by_key, sum, sh->spaces.nr - 1))
+		return -ENOMEM;
+	*out = sh->spaces.nr - 1;
+	return 0;
+}
+
+/* The space of a sample; @hint: where one like it was found before, + 1 */
+static int space_of(struct shard *sh, const struct vmp_gather_space *key, uint32_t *hint, uint32_t *out)
+{
+	int err;
+
+	if (*hint && !memcmp(&sh->spaces.v[*hint - 1].key, key, sizeof(*key))) {
+		*out = *hint - 1;
+		return 0;
+	}
+	err = find_space(sh, key, out);
+	*hint = *out + 1;
+	return err;
+}
+
+/* ------------------------------------------------------------ resolving */
+
+static int hand_out(struct shard *sh)
+{
+	int err = 0;
+
+	if (sh->run.samples)
+		err = sh->g->place(sh->g->arg, &sh->spaces.v[sh->run_space].key, &sh->place, &sh->run);
+	sh->run.samples = 0;
+	return err;
+}
+
+static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w)
+{
+	struct shard *sh = arg;
+	int err;
+
+	if (!sh->run.samples || sh->g->by_address || s->space != sh->run_space ||
+	    s->addr < sh->run_from || s->addr >= sh->place.until) {
+		err = hand_out(sh);
+		if (err)
+			return err;
+		memset(&sh->place, 0, sizeof(sh->place));
+		err = vmp_origin_resolve(sh->m, &sh->spaces.v[s->space].key.from, s->addr, &sh->place);
+		if (err)
+			return err;
+		sh->run_space = s->space;
+		sh->run_from = s->addr;
+		sh->run = (struct vmp_gathered){ .addr = s->addr };
+	}
+	sh->run.samples += s->n;
+	sh->run.cycles += w->cycles;
+	sh->run.instructions += w->instructions;
+	return 0;
+}
+
+static int drain(struct shard *sh)
+{
+	int err;
+
+	pthread_mutex_lock(&resolving);
+	sh->run.samples = 0;
+	err = vmp_tally_drain(&sh->tally, sh->scratch, on_count, sh);
+	if (!err)
+		err = hand_out(sh);
+	pthread_mutex_unlock(&resolving);
+	return err;
+}
+
+/* ------------------------------------------------------------- counting */
+
+static int classify(struct shard *sh, struct vmp_scan *scan, const struct vmprof_sample *s,
+		    struct vmp_hit *hit, struct vmp_residence **r)
+{
+	uint32_t vm;
+	int err;
+
+	if (!vmp_classify_known(sh->m, sh->cache, s, hit, r))
+		return 0;
+	vmp_scan_alone(scan);
+	err = vmp_model_add_vm(sh->m, s->vm, &vm);
+	vmp_scan_together(scan);
+	return err ? err : vmp_classify_known(sh->m, sh->cache, s, hit, r);
+}
+
+static int prepare(struct shard *sh, struct vmp_scan *scan, const struct vmprof_sample *s, struct pending *p)
+{
+	struct vmp_gather_space key = { .split = { 0 } };
+	struct vmp_residence *r;
+	struct vmp_hit hit;
+	struct space *space;
+	uint32_t *hint;
+	int err;
+
+	err = classify(sh, scan, s, &hit, &r);
+	if (err)
+		return err;
+	vmp_origin_from(&hit, s, &key.from, &p->addr);
+	if (sh->g->split) {
+		err = sh->g->split(sh->g->arg, sh->m, s, &key.from, key.split);
+		if (err)
+			return err;
+	}
+	hint = r ? &r->user[hit.kind == VMP_KIND_GUEST_USER] : &sh->last[hit.kind];
+	err = space_of(sh, &key, hint, &p->space);
+	if (err)
+		return err;
+	space = &sh->spaces.v[p->space];
+	space->samples++;
+	space->by_timer += !!(s->flags & VMPROF_SF_TIMER);
+	if (vmp_origin_is_guest(hit.kind))
+		space->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
+	p->hash = vmp_tally_hash(&sh->tally, p->space, p->addr);
+	p->weight = (struct vmp_tally_weight){ s->cycles, s->instructions };
+	return 0;
+}
+
+static int on_samples(void *shard, struct vmp_scan *scan, const struct vmprof_sample *s, uint32_t n)
+{
+	struct pending pending[WINDOW];
+	struct shard *sh = shard;
+	uint32_t i, k, m;
+	int err = 0;
+
+	for (i = 0; !err && i < n; i += m) {
+		m = n - i < WINDOW ? n - i : WINDOW;
+		for (k = 0; !err && k < m; k++)
+			err = prepare(sh, scan, &s[i + k], &pending[k]);
+		for (k = 0; !err && k < m; k++)
+			vmp_tally_add(&sh->tally, pending[k].hash, pending[k].space, pending[k].addr,
+				      &pending[k].weight);
+		if (!err && sh->tally.full)
+			err = drain(sh);
+	}
+	return err;
+}
+
+/* ------------------------------------------------------------------ all */
+
+static int shard_init(struct shard *sh, struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
+{
+	*sh = (struct shard){ .m = m, .g = g };
+	sh->cache = calloc(VMP_RESIDENCES, sizeof(*sh->cache));
+	return sh->cache ? vmp_tally_init(&sh->tally, TALLY_BYTES / nr, g->weighted) : -ENOMEM;
+}
+
+static void shard_deinit(struct shard *sh)
+{
+	vmp_tally_deinit(&sh->tally);
+	vmp_vec_free(&sh->spaces);
+	vmp_hash_free(&sh->by_key);
+	free(sh->cache);
+}
+
+static int finish(struct shard *sh)
+{
+	int err = drain(sh);
+	uint32_t i;
+
+	for (i = 0; !err && sh->g->space && i < sh->spaces.nr; i++)
+		err = sh->g->space(sh->g->arg, &sh->spaces.v[i].key, sh->spaces.v[i].samples,
+				   sh->spaces.v[i].by_timer, sh->spaces.v[i].by_nmi);
+	return err;
+}
+
+static int run(struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
+{
+	struct shard *shards = calloc(nr, sizeof(*shards));
+	void *args[VMP_SCAN_THREADS_MAX];
+	struct vmp_tally_scratch scratch = { 0 };
+	unsigned int i;
+	int err = shards ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < nr; i++) {
+		err = shard_init(&shards[i], m, g, nr);
+		shards[i].scratch = &scratch;
+		args[i] = &shards[i];
+	}
+	if (!err)
+		err = vmp_scan_samples(m, args, nr, on_samples);
+	for (i = 0; !err && i < nr; i++)
+		err = finish(&shards[i]);
+	for (i = 0; shards && i < nr; i++)
+		shard_deinit(&shards[i]);
+	free(shards);
+	free(scratch.items);
+	return err;
+}
+
+int vmp_gather(struct vmp_model *m, const struct vmp_gather *g)
+{
+	unsigned int nr = vmp_scan_threads();
+	int err;
+
+	while ((err = run(m, g, nr)) == -EAGAIN)
+		g->restart(g->arg);
+	return err;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_debuginfo.c - symbols that are not where a program's own are: in
+ * mini-debuginfo, debug files, PLT stubs, DWARF.  Objects are made by the
+ * compiler and binutils; nm, objdump and addr2line are the judges.
+ */
+#include "gen.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "model/dwarf.h"
+#include "model/elfsyms.h"
+#include "model/resolve.h"
+#include "report/profile.h"
+
+static char *dir, file[128], debug_path[128];
+
+/* Run in the test's folder. */
+__attribute__((format(printf, 1, 2)))
+static void sh(const char *fmt, ...)
+{
+	char cmd[2048];
+	int n = snprintf(cmd, sizeof(cmd), "cd %s && ", dir);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd + n, sizeof(cmd) - n, fmt, ap);
+	va_end(ap);
+	if (system(cmd))
+		fail_msg("failed: %s", cmd);
+}
+
+static const char source[] =
+	"#include <stdio.h>\n"
+	"extern int other(int);\n"
+	"__attribute__((noinline)) static int hidden(int x) { return x * 7; }\n"
+	"static inline __attribute__((always_inline)) int leaf(int x)\n"
+	"{\n"
+	"	return x * x + puts(\"leaf\");\n"
+	"}\n"
+	"static inline __attribute__((always_inline)) int middle(int x)\n"
+	"{\n"
+	"	return leaf(x) + 3;\n"
+	"}\n"
+	"__attribute__((noinline)) int visible(int x)\n"
+	"{\n"
+	"	int y = middle(x);\n"
+	"	return hidden(y) + 1;\n"
+	"}\n"
+	"static int fast_one(int x) { return x; }\n"
+	"static int (*pick(void))(int) { return fast_one; }\n"
+	"__attribute__((visibility(\"hidden\"), ifunc(\"pick\"))) int fast(int x);\n"
+	"int call_fast(int x) { return fast(x) + 1; }\n"
+	"int (*taken)(const char *) = puts;\n"
+	"int both(int (**p)(int)) { *p = other; return other(1); }\n";
+
+static void compile(const char *flags)
+{
+	snprintf(file, sizeof(file), "%s/x.c", dir);
+	gen_write(file, source, sizeof(source) - 1);
+	sh("${CC:-cc} -O2 -g -fPIC -shared -o lib.so %s x.c", flags);
+	snprintf(file, sizeof(file), "%s/lib.so", dir);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	snprintf(debug_path, sizeof(debug_path), "%s/none:%s/dbg", dir, dir);
+	setenv("VMPROF_DEBUG_PATH", debug_path, 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	gen_rmdir(dir);
+	return 0;
+}
+
+static uint64_t nm(const char *symbol)
+{
+	char cmd[256], line[256];
+	uint64_t addr;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "nm %s/lib.so | grep ' %s$'", dir, symbol);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	addr = strtoull(line, NULL, 16);
+	pclose(f);
+	assert_true(addr > 0);
+	return addr;
+}
+
+/* What the file, which lies at @name in its guest, calls an address */
+static const char *called_as(uint64_t addr, const char *name)
+{
+	static char buf[256];
+	const struct vmp_symbol *s;
+	struct vmp_elf *e;
+
+	assert_int_equal(vmp_elf_open_as(&e, file, name), 0);
+	s = vmp_elf_symbol(e, addr);
+	snprintf(buf, sizeof(buf), "%s", s ? s->name : "(none)");
+	vmp_elf_close(e);
+	return buf;
+}
+
+static const char *called(uint64_t addr)
+{
+	return called_as(addr, "/usr/lib/lib.so");
+}
+
+static const char *unnamed(uint64_t addr)
+{
+	static char buf[32];
+
+	snprintf(buf, sizeof(buf), "sub_%llx", (unsigned long long)addr);
+	return buf;
+}
+
+/* ------------------------------------------------------- mini-debuginfo */
+
+static void test_mini(void **state)
+{
+	uint64_t hidden;
+
+	(void)state;
+	compile("");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so full && echo hidden > keep &&"
+	   "objcopy -S --keep-symbols=keep full mini && xz -k mini && strip lib.so");
+	assert_string_equal(called(hidden), unnamed(hidden));
+	sh("objcopy --add-section .gnu_debugdata=mini.xz lib.so with && cp with lib.so");
+	assert_string_equal(called(hidden), "hidden");
+	assert_string_equal(called(hidden + 1), "hidden");
+	/* cut short, and a lot of nothing: as if it were not there */
+	sh("head -c 100 mini.xz > cut && objcopy --update-section .gnu_debugdata=cut lib.so");
+	assert_string_equal(called(hidden), unnamed(hidden));
+	sh("head -c 140000000 /dev/zero | xz -0 > bomb && objcopy --update-section .gnu_debugdata=bomb lib.so");
+	assert_string_equal(called(hidden), unnamed(hidden));
+}
+
+/* ---------------------------------------------------------- debug files */
+
+/* Where a debug file with this library's build-id belongs */
+static void put_by_build_id(const char *debug)
+{
+	sh("id=$(readelf -n lib.so | sed -n 's/.*Build ID: //p') && d=dbg/.build-id/$(echo $id | cut -c1-2) &&"
+	   "mkdir -p $d && cp %s $d/$(echo $id | cut -c3-).debug", debug);
+}
+
+static void test_by_build_id(void **state)
+{
+	uint64_t hidden;
+
+	(void)state;
+	compile("-Wl,--build-id=sha1");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so full && strip lib.so");
+	assert_string_equal(called(hidden), unnamed(hidden));
+	put_by_build_id("full");
+	assert_string_equal(called(hidden), "hidden");
+	/* another program's debug file at that place is not believed */
+	sh("sed 's/hidden(/secret(/g' x.c > y.c && ${CC:-cc} -O2 -g -fPIC -shared -Wl,--build-id=md5 -o y.so y.c");
+	put_by_build_id("y.so");
+	assert_string_equal(called(hidden), unnamed(hidden));
+}
+
+/* Beside an object in the cache */
+static void test_beside(void **state)
+{
+	uint64_t hidden;
+
+	(void)state;
+	compile("");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so lib.so.debug && strip lib.so");
+	assert_string_equal(called(hidden), "hidden");
+}
+
+static void test_by_link(void **state)
+{
+	static const char *const places[] = { ".", ".debug", "dbg/opt/app" };
+	uint64_t hidden;
+	size_t i;
+
+	(void)state;
+	compile("-Wl,--build-id=none");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so full && strip lib.so && cp full here &&"
+	   "objcopy --add-gnu-debuglink=here lib.so && rm here");
+	assert_string_equal(called(hidden), unnamed(hidden));
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		sh("mkdir -p %s && cp full %s/here", places[i], places[i]);
+		assert_string_equal(called_as(hidden, "/opt/app/lib.so"), "hidden");
+		sh("echo >> %s/here", places[i]);	/* not what was linked to */
+		assert_string_equal(called_as(hidden, "/opt/app/lib.so"), unnamed(hidden));
+		sh("rm %s/here", places[i]);
+	}
+	/* a guest's path does not lead out of the debug folder */
+	sh("mkdir -p dbg secret && cp full secret/here");
+	assert_string_equal(called_as(hidden, "/../secret/lib.so"), unnamed(hidden));
+}
+
+/* The program was moved after its debug file was made, as prelink does. */
+static void test_moved(void **state)
+{
+	uint64_t hidden;
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	struct vmp_dwarf *d;
+	struct vmp_elf *e;
+	uint64_t bias;
+
+	(void)state;
+	compile("");
+	hidden = nm("hidden");
+	/* the debug file's sections, symbols and DWARF are of the place before */
+	sh("${CC:-cc} -O2 -g -fPIC -shared -Wl,--image-base=0x200000 -o moved.so x.c 2>/dev/null ||"
+	   "${CC:-cc} -O2 -g -fPIC -shared -Wl,-Ttext-segment=0x200000 -o moved.so x.c");
+	sh("objcopy --only-keep-debug lib.so debug && objcopy -R .note.gnu.build-id debug && mv moved.so lib.so");
+	hidden = nm("hidden");
+	sh("objcopy -R .note.gnu.build-id lib.so && strip lib.so && cp debug here &&"
+	   "objcopy --add-gnu-debuglink=here lib.so");
+	assert_true(hidden > 0x200000);
+	assert_string_equal(called(hidden), "hidden");
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	d = vmp_elf_dwarf(e, &bias);
+	assert_non_null(d);
+	assert_int_equal(vmp_dwarf_frames(d, hidden - bias, frames), 1);
+	assert_string_equal(frames[0].name, "hidden");
+	assert_int_equal(frames[0].line, 3);
+	vmp_elf_close(e);
+}
+
+/* ---------------------------------------------------------------- stubs */
+
+/* Every stub that objdump names has the same name with us. Return: how many. */
+static int same_stubs(void)
+{
+	char cmd[256], line[256], name[128];
+	unsigned long long at;
+	int n = 0;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "objdump -d %s | grep '@plt>:$'", file);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx <%127[^>]>:", &at, name) != 2 || strstr(name, "*ABS*"))
+			continue;
+		assert_string_equal(called(at), name);
+		n++;
+	}
+	pclose(f);
+	return n;
+}
+
+static void test_stubs(void **state)
+{
+	(void)state;
+	compile("-fcf-protection=none -Wl,-z,lazy");
+	assert_true(same_stubs() >= 2);		/* .plt.got has one of them */
+	compile("-fcf-protection=full -Wl,-z,ibtplt -Wl,-z,lazy");
+	assert_true(same_stubs() >= 2);		/* .plt.sec */
+	compile("-fcf-protection=none -Wl,-z,now");
+	assert_true(same_stubs() >= 1);
+}
+
+static void test_ifunc(void **state)
+{
+	char line[256], cmd[256];
+	uint64_t at;
+	FILE *f;
+
+	(void)state;
+	compile("-fcf-protection=none");
+	/* the name that callers use, not the resolver's */
+	assert_string_equal(called(nm("fast")), "fast");
+	assert_string_equal(called(nm("fast_one")), "fast_one");
+	snprintf(cmd, sizeof(cmd), "objdump -d %s | grep 'ABS.*@plt>:$'", file);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	at = strtoull(line, NULL, 16);
+	pclose(f);
+	assert_string_equal(called(at), "fast@plt");
+}
+
+/* ---------------------------------------------------------------- DWARF */
+
+/* All addresses of visible(): functions and lines as addr2line has them */
+static void check_frames(const char *judge)
+{
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	uint64_t start, end, at, bias;
+	char cmd[256], name[128], where[256];
+	const struct vmp_symbol *sym;
+	int i, n, inlined = 0, line;
+	struct vmp_dwarf *d;
+	struct vmp_elf *e;
+	FILE *f;
+
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	sym = vmp_elf_symbol(e, nm("visible"));
+	assert_non_null(sym);
+	start = sym->start;
+	end = sym->end;
+	d = vmp_elf_dwarf(e, &bias);
+	assert_non_null(d);
+	assert_true(end - start > 8);
+	for (at = start; at < end; at++) {
+		n = vmp_dwarf_frames(d, at - bias, frames);
+		snprintf(cmd, sizeof(cmd), "cd %s && addr2line -f -i -e %s %llx", dir, judge, (unsigned long long)at);
+		f = popen(cmd, "r");
+		assert_non_null(f);
+		for (i = 0; fscanf(f, "%127s %255[^\n]", name, where) == 2; i++) {
+			assert_true(i < n);
+			assert_string_equal(frames[i].name, name);
+			assert_int_equal(frames[i].inlined, i + 1 < n);
+			line = strrchr(where, ':') ? atoi(strrchr(where, ':') + 1) : 0;
+			assert_int_equal(frames[i].line, line);
+			assert_non_null(strstr(frames[i].file, "x.c"));
+		}
+		pclose(f);
+		assert_int_equal(i, n);
+		inlined += n == 3;
+	}
+	assert_true(inlined > 0);
+	vmp_elf_close(e);
+}
+
+static void test_frames(void **state)
+{
+	(void)state;
+	compile("");
+	check_frames("lib.so");
+	/* the symbols stay here, DWARF goes elsewhere */
+	sh("cp lib.so whole && objcopy --only-keep-debug lib.so lib.so.debug && strip -g lib.so");
+	check_frames("whole");
+	compile("-gdwarf-4");
+	check_frames("lib.so");
+}
+
+/* --------------------------------------------------------------- places */
+
+/* Two segments that share a page of the file: the mapping tells them apart. */
+static void test_overlap(void **state)
+{
+	struct {
+		Elf64_Ehdr h;
+		Elf64_Phdr p[3];
+		uint8_t rest[0x3000];
+	} img = {
+		.h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		       .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+		       .e_ehsize = sizeof(img.h), .e_phoff = sizeof(img.h), .e_phnum = 3,
+		       .e_phentsize = sizeof(Elf64_Phdr) },
+		.p = {
+			{ .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x2000, .p_memsz = 0x2000 },
+			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0, .p_vaddr = 0x10000,
+			  .p_filesz = 0x1800, .p_memsz = 0x1800 },
+			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0x1400, .p_vaddr = 0x31400,
+			  .p_filesz = 0x1000, .p_memsz = 0x1000 },
+		},
+	};
+	uint64_t vaddr, same;
+	struct vmp_elf *e;
+
+	(void)state;
+	assert_int_equal(vmp_elf_open_memory(&e, &img, sizeof(img)), 0);
+	assert_int_equal(vmp_elf_vaddr_until(e, 0, 0x1500, &vaddr, &same), 0);
+	assert_int_equal(vaddr, 0x11500);
+	assert_int_equal(same, 0x1800);
+	assert_int_equal(vmp_elf_vaddr_until(e, 0x1000, 0x1500, &vaddr, &same), 0);
+	assert_int_equal(vaddr, 0x31500);
+	assert_int_equal(vmp_elf_vaddr_until(e, 0, 0x2000, &vaddr, &same), 0);	/* a mapping that was split */
+	assert_int_equal(vaddr, 0x32000);
+	assert_int_equal(vmp_elf_vaddr_until(e, 0x1000, 0x2400, &vaddr, &same), -ENOENT);
+	vmp_elf_close(e);
+}
+
+/* The functions of a profile with samples at @addrs of the library */
+static void profile(const uint64_t *addrs, int nr, unsigned int detail, const char *const *expected)
+{
+	static const uint8_t id[] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6 };
+	uint64_t base = 0x7f1234560000;
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	struct vmp_profile *p;
+	char path[128];
+	struct vmp_model *m;
+	static struct gen g;
+	int i;
+
+	sh("mkdir -p u-1000/ab && cp lib.so u-1000/ab/cdef010203040506");
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, 0x5000000, 10, 1, 0, "app");
+	gen_map(&g, 1600, 0x5000000, 10, base, base + 0x10000, 0, 100, "/usr/lib/lib.so");
+	gen_file(&g, 1, 100, 1000, id, sizeof(id), "/usr/lib/lib.so");
+	gen_agent_flush(&g, GEN_VM, 0);
+	for (i = 0; i < nr; i++)
+		gen_guest(&g, GEN_VM, 2000, 0x5000000, 3, base + addrs[i], (unsigned)(nr - i));
+	gen_records_flush(&g, 0, 0, 0);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&m, path), 0);
+	m->detail = detail;
+	assert_int_equal(vmp_profile_create(&p, m, &o), 0);
+	assert_int_equal(p->domains.v[0].rows.nr, nr);
+	for (i = 0; i < nr; i++)
+		assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[i].function), expected[i]);
+	vmp_profile_destroy(p);
+	vmp_model_close(m);
+}
+
+static void test_details(void **state)
+{
+	uint64_t at[2], inlined = 0, bias;
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	struct vmp_elf *e;
+	char line[64], inline_line[64];
+	const char *plain[] = { "hidden", "visible" }, *inner[] = { "hidden", "leaf (inlined)" };
+	const char *lines[] = { line, inline_line };
+	int n;
+
+	(void)state;
+	compile("-Wl,-z,noseparate-code");
+	at[0] = nm("hidden");
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	for (inlined = nm("visible"); (n = vmp_dwarf_frames(vmp_elf_dwarf(e, &bias), inlined, frames)) < 3; )
+		inlined++;
+	snprintf(line, sizeof(line), "hidden x.c:3");
+	snprintf(inline_line, sizeof(inline_line), "leaf (inlined) x.c:%d", frames[0].line);
+	vmp_elf_close(e);
+	at[1] = inlined;
+	profile(at, 2, 0, plain);
+	profile(at, 2, VMP_DETAIL_INLINE, inner);
+	profile(at, 2, VMP_DETAIL_INLINE | VMP_DETAIL_LINE, lines);
+}
+
+static void test_unknown(void **state)
+{
+	const char *expected[] = { "[lib.so+0x9000 build-id abcdef0102030405]" };
+	const uint64_t at[] = { 0x9000 };
+
+	(void)state;
+	compile("-Wl,-z,noseparate-code");
+	profile(at, 1, 0, expected);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
+		T(test_stubs), T(test_ifunc), T(test_frames), T(test_details), T(test_unknown),
+		cmocka_unit_test(test_overlap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
