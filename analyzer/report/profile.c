@@ -7,16 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/classify.h"
 #include "model/count.h"
-#include "model/hosttext.h"
 #include "report/exits.h"
 
 /* What samples at one address must have in common to be counted together;
    no padding: it is hashed as bytes */
 struct space {
-	uint32_t kind, vm, epoch, image, version;
-	uint32_t tgid;		/* host user code: whose */
+	struct vmp_origin from;
 	uint32_t split;		/* by vCPU: its number; by exit: the name's */
 	uint32_t filtered;	/* counts for totals only */
 };
@@ -30,21 +27,10 @@ struct work {
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	struct vmp_hash by_row;
 	struct vmp_counts counts;
-	uint32_t s_vmm, s_swapper, s_unknown, s_none, s_steal, s_in_guest;
+	uint32_t s_none, s_steal, s_in_guest;
 };
 
 /* ------------------------------------------------------------- counting */
-
-static uint32_t vcpu_of(const struct vmp_model *m, const struct vmprof_sample *s)
-{
-	uint32_t tid = s->flags & VMPROF_SF_STEAL ? s->vcpu_tid : s->host_tid;
-	const uint32_t *v;
-
-	if (s->flags & VMPROF_SF_VCPU)
-		return s->vcpu;
-	v = vmp_hash_find(&m->vcpu_by_tid, tid);
-	return v ? *v : VMP_NONE;
-}
 
 static int exit_string(struct work *w, const struct vmprof_sample *s, uint32_t *out)
 {
@@ -63,21 +49,21 @@ static int exit_string(struct work *w, const struct vmprof_sample *s, uint32_t *
 }
 
 /* Is the sample wanted, as far as it can tell by itself? */
-static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_hit *hit)
+static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_origin *from)
 {
 	const struct vmp_options *o = w->o;
 	const struct vmp_space *space;
 
-	if (o->vcpu >= 0 && vcpu_of(w->m, s) != (uint32_t)o->vcpu)
+	if (o->vcpu >= 0 && vmp_origin_vcpu(w->m, s) != (uint32_t)o->vcpu)
 		return 0;
 	if (o->exit_reason && (!(s->flags & VMPROF_SF_VCPU) ||
 			       !vmp_exit_is(s->vendor, s->exit_reason, o->exit_reason)))
 		return 0;
 	if (o->pid >= 0) {
-		if (hit->vm == VMP_NONE || hit->image == VMP_NONE)
+		if (from->vm == VMP_NONE || from->image == VMP_NONE)
 			return 0;
-		space = &w->m->vms.v[hit->vm].space;
-		return space->procs.v[space->images.v[hit->image].proc].tgid == o->pid;
+		space = &w->m->vms.v[from->vm].space;
+		return space->procs.v[space->images.v[from->image].proc].tgid == o->pid;
 	}
 	return 1;
 }
@@ -115,132 +101,51 @@ static int space_of(struct work *w, const struct space *s, uint32_t *out)
 	return 0;
 }
 
-static int is_guest(uint32_t kind)
-{
-	return kind <= VMP_KIND_GUEST_NESTED;
-}
-
 static int on_sample(void *arg, const struct vmprof_sample *s)
 {
+	struct space space = { 0 };
 	struct work *w = arg;
 	struct vmp_domain *d;
-	struct space space;
-	struct vmp_hit hit;
 	uint32_t number;
+	uint64_t addr;
 	int err;
 
-	err = vmp_classify(w->m, s, &hit);
+	err = vmp_origin_of(w->m, s, &space.from, &addr);
 	if (!err)
-		err = domain_of(w, hit.vm, &d);
+		err = domain_of(w, space.from.vm, &d);
 	if (err)
 		return err;
 	w->p->samples++;
-	w->p->others += hit.vm == VMP_NONE;
+	w->p->others += space.from.vm == VMP_NONE;
 	d->by_timer += !!(s->flags & VMPROF_SF_TIMER);
-	if (is_guest(hit.kind))
+	if (vmp_origin_is_guest(space.from.kind))
 		d->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
-	space = (struct space){
-		.kind = hit.kind, .vm = hit.vm, .epoch = hit.epoch, .image = hit.image,
-		.version = hit.version, .filtered = !passes(w, s, &hit),
-	};
-	if (hit.kind == VMP_KIND_VMM_USER || hit.kind == VMP_KIND_OTHER_USER ||
-	    hit.kind == VMP_KIND_OTHER_KERNEL)
-		space.tgid = s->host_pid;
-	if (hit.kind == VMP_KIND_STEAL || hit.kind == VMP_KIND_IDLE)
-		hit.addr = 0;	/* one row, whatever ran there */
+	space.filtered = !passes(w, s, &space.from);
 	if (w->o->by == VMP_BY_VCPU)
-		space.split = vcpu_of(w->m, s);
+		space.split = vmp_origin_vcpu(w->m, s);
 	else if (w->o->by == VMP_BY_EXIT)
 		err = exit_string(w, s, &space.split);
 	if (!err)
 		err = space_of(w, &space, &number);
-	return err ? err : vmp_counts_add(&w->counts, number, hit.addr, 1);
+	return err ? err : vmp_counts_add(&w->counts, number, addr, 1);
 }
 
 /* ------------------------------------------------------------- resolving */
 
-static enum vmp_side side_of(uint32_t kind)
-{
-	switch (kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return VMP_SIDE_KERNEL;
-	case VMP_KIND_GUEST_USER:
-	case VMP_KIND_GUEST_NESTED:
-		return VMP_SIDE_USER;
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_VMM_USER:
-		return VMP_SIDE_VMM;
-	case VMP_KIND_STEAL:
-		return VMP_SIDE_STEAL;
-	}
-	return VMP_SIDE_HOST;
-}
-
-static int fixed(struct work *w, struct vmp_place *place, const char *function, const char *module)
-{
-	int err = 0;
-
-	place->function = vmp_strings_add(&w->m->strings, function, strlen(function), &err);
-	place->module = vmp_strings_add(&w->m->strings, module, strlen(module), &err);
-	return err;
-}
-
-static int resolve(struct work *w, const struct space *s, uint64_t addr, struct vmp_place *place)
-{
-	struct vmp_machine *vm = s->vm == VMP_NONE ? NULL : &w->m->vms.v[s->vm];
-
-	place->why = VMP_WHY_OK;
-	switch (s->kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return vmp_resolve_guest_kernel(w->m, vm, s->epoch, addr, place);
-	case VMP_KIND_GUEST_USER:
-		return vmp_resolve_guest_user(w->m, vm, s->epoch, s->image, s->version, addr, place);
-	case VMP_KIND_GUEST_NESTED:
-		place->why = VMP_WHY_NESTED;
-		return fixed(w, place, "[nested guest]", "[nested guest]");
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_OTHER_KERNEL:
-		return vmp_resolve_host_kernel(w->m, addr, place);
-	case VMP_KIND_VMM_USER:
-	case VMP_KIND_OTHER_USER:
-		return vmp_resolve_host_user(w->m, s->tgid, addr, place);
-	case VMP_KIND_STEAL:
-		return fixed(w, place, "[steal]", "(outside)");
-	}
-	return fixed(w, place, "[idle]", "[host kernel]");
-}
-
 /* Process name and pid of a row */
-static void process_of(const struct work *w, const struct space *s, const struct vmp_place *place,
-		       struct vmp_row *row)
+static int process_of(const struct work *w, const struct space *s, const struct vmp_place *place,
+		      struct vmp_row *row)
 {
-	const struct vmp_host_proc *host;
-	const struct vmp_space *space;
+	struct vmp_owner owner;
+	int err = vmp_origin_owner(w->m, &s->from, place, &owner);
 
-	row->pid = VMP_NONE;
-	row->comm = w->s_none;
-	if (s->kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION) {
+	row->pid = owner.pid;
+	row->comm = owner.comm;
+	if (s->from.kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION)
 		row->comm = w->s_steal;
-	} else if (s->kind == VMP_KIND_VMM_KERNEL || s->kind == VMP_KIND_VMM_USER) {
-		row->comm = w->s_vmm;
-	} else if (s->kind == VMP_KIND_OTHER_KERNEL || s->kind == VMP_KIND_OTHER_USER) {
-		host = vmp_host_proc(w->m, s->tgid);
-		row->comm = host ? host->comm : w->s_unknown;
-		row->pid = s->tgid;
-	} else if (is_guest(s->kind)) {
-		/* idle tasks borrow the CR3 of whoever ran before them */
-		if (s->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
-		    vmp_is_idle_function(vmp_model_name(w->m, place->function))) {
-			row->comm = w->s_swapper;
-			row->pid = 0;
-		} else if (s->image == VMP_NONE) {
-			row->comm = w->s_unknown;
-		} else {
-			space = &w->m->vms.v[s->vm].space;
-			row->comm = space->images.v[s->image].comm;
-			row->pid = space->procs.v[space->images.v[s->image].proc].tgid;
-		}
-	}
+	else if (s->from.kind == VMP_KIND_STEAL || s->from.kind == VMP_KIND_IDLE)
+		row->comm = w->s_none;
+	return err;
 }
 
 static int matches(const struct work *w, const char *pattern, uint32_t str)
@@ -293,18 +198,19 @@ static int sum_up(struct work *w, const struct vmp_count *c)
 	struct vmp_domain *d;
 	int err;
 
-	err = resolve(w, s, c->addr, &place);
+	err = vmp_origin_resolve(w->m, &s->from, c->addr, &place);
 	if (!err)
-		err = domain_of(w, s->vm, &d);
+		err = process_of(w, s, &place, &row);
+	if (!err)
+		err = domain_of(w, s->from.vm, &d);
 	if (err)
 		return err;
-	row.side = side_of(s->kind);
+	row.side = vmp_origin_side(s->from.kind);
 	row.function = place.function;
 	row.module = place.module;
-	process_of(w, s, &place, &row);
 	d->side[row.side] += c->n;
-	d->total += row.side == VMP_SIDE_HOST && s->vm != VMP_NONE ? 0 : c->n;
-	if (is_guest(s->kind)) {
+	d->total += row.side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : c->n;
+	if (vmp_origin_is_guest(s->from.kind)) {
 		d->with_process += row.pid != VMP_NONE ? c->n : 0;
 		d->with_function += place.why <= VMP_WHY_UNNAMED ? c->n : 0;
 		d->why[place.why] += c->n;
@@ -412,9 +318,6 @@ static int prepare(struct work *w)
 	uint32_t i;
 	int err = 0;
 
-	w->s_vmm = vmp_strings_add(s, "[VMM]", 5, &err);
-	w->s_swapper = vmp_strings_add(s, "swapper", 7, &err);
-	w->s_unknown = vmp_strings_add(s, "[unknown]", 9, &err);
 	w->s_steal = vmp_strings_add(s, "[steal]", 7, &err);
 	w->s_none = vmp_strings_add(s, "-", 1, &err);
 	w->s_in_guest = vmp_strings_add(s, "(in guest)", 10, &err);
