@@ -5,15 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "args.h"
 #include "cmd.h"
 #include "report/exits.h"
 #include "report/profile.h"
 #include "report/render.h"
-#include "util/capdir.h"
 #include "util/log.h"
 #include "util/opts.h"
-#include "util/text.h"
-#include "util/units.h"
 
 #define TERMINAL_ROWS	40
 
@@ -22,13 +20,6 @@ struct given {
 	const char *vcpu, *pid, *sort, *by, *limit;
 	int json, inlined, srcline;
 };
-
-static const char *safe(const char *s)
-{
-	static char buf[1024];
-
-	return vmp_text(buf, sizeof(buf), s, strlen(s));
-}
 
 static int parse_by(const char *s, enum vmp_by *by)
 {
@@ -40,7 +31,7 @@ static int parse_by(const char *s, enum vmp_by *by)
 			return 0;
 		}
 	}
-	vmp_err("cannot group by '%s'; --by takes function, process, module, vcpu or exit", safe(s));
+	vmp_err("cannot group by '%s'; --by takes function, process, module, vcpu or exit", args_safe(s));
 	return -EINVAL;
 }
 
@@ -59,7 +50,7 @@ static int parse_sort(const char *s, enum vmp_sort *sort)
 			if (strlen(names[k]) == len && !strncmp(s, names[k], len))
 				break;
 		if (k > VMP_SORT_EXIT || n == VMP_SORT_KEYS) {
-			vmp_err("cannot sort by '%s'; --sort takes samples, function, module, process, pid, vcpu, exit, with commas between", safe(s));
+			vmp_err("cannot sort by '%s'; --sort takes samples, function, module, process, pid, vcpu, exit, with commas between", args_safe(s));
 			return -EINVAL;
 		}
 		sort[n++] = (enum vmp_sort)k;
@@ -67,58 +58,22 @@ static int parse_sort(const char *s, enum vmp_sort *sort)
 	return 0;
 }
 
-static int parse_number(const char *option, const char *s, uint64_t max, uint64_t *n)
-{
-	if (!vmp_parse_count(s, n) && *n <= max)
-		return 0;
-	vmp_err("--%s takes a number, not '%s'", option, safe(s));
-	return -EINVAL;
-}
-
 static int parse(const struct given *g, struct vmp_options *o, struct vmp_render *r)
 {
-	uint64_t n;
-
-	o->vcpu = -1;
-	o->pid = -1;
 	r->limit = isatty(STDOUT_FILENO) && !g->json ? TERMINAL_ROWS : 0;
 	if (g->by && parse_by(g->by, &o->by))
 		return -EINVAL;
 	if (g->sort && parse_sort(g->sort, o->sort))
 		return -EINVAL;
-	if (g->vcpu) {
-		if (parse_number("vcpu", g->vcpu, INT32_MAX, &n))
-			return -EINVAL;
-		o->vcpu = (int)n;
-	}
-	if (g->pid) {
-		if (parse_number("pid", g->pid, UINT32_MAX - 1, &n))
-			return -EINVAL;
-		o->pid = (int64_t)n;
-	}
-	if (g->limit && parse_number("limit", g->limit, UINT64_MAX, &r->limit))
+	if (args_vcpu(g->vcpu, &o->vcpu) || args_pid(g->pid, &o->pid))
+		return -EINVAL;
+	if (g->limit && args_number("limit", g->limit, UINT64_MAX, &r->limit))
 		return -EINVAL;
 	if (o->exit_reason && !vmp_exit_known(o->exit_reason)) {
-		vmp_err("no exit reason is called '%s'; take a name such as NPF, HLT or EPT_VIOLATION, or a number; --by exit lists those of a capture", safe(o->exit_reason));
+		vmp_err("no exit reason is called '%s'; take a name such as NPF, HLT or EPT_VIOLATION, or a number; --by exit lists those of a capture", args_safe(o->exit_reason));
 		return -EINVAL;
 	}
 	return 0;
-}
-
-static void tell_unreadable(const char *path, int err)
-{
-	switch (err) {
-	case -EBADMSG:
-		vmp_err("%s is not a vmprof capture, or its beginning is damaged", safe(path));
-		return;
-	case -EPROTONOSUPPORT:
-		vmp_err("%s was written by a newer vmprof; read it with that one", safe(path));
-		return;
-	case -EINVAL:
-		vmp_err("%s is not a file", safe(path));
-		return;
-	}
-	vmp_err("cannot read %s: %s", safe(path), strerror(-err));
 }
 
 static int render(struct vmp_model *m, const struct vmp_options *o, const struct vmp_render *r, int json)
@@ -128,11 +83,11 @@ static int render(struct vmp_model *m, const struct vmp_options *o, const struct
 
 	err = vmp_profile_create(&p, m, o);
 	if (err) {
-		vmp_err("cannot read %s: %s", safe(r->path), strerror(-err));
+		vmp_err("cannot read %s: %s", args_safe(r->path), strerror(-err));
 		return VMP_EXIT_FAILED;
 	}
 	if (o->domain && !p->domain_found)
-		vmp_warn("the capture holds no domain '%s'", safe(o->domain));
+		vmp_warn("the capture holds no domain '%s'", args_safe(o->domain));
 	if (json)
 		vmp_render_json(stdout, p, o, r);
 	else
@@ -171,7 +126,6 @@ int cmd_report(int argc, char **argv)
 			"total: guest samples, its VMM's (KVM and QEMU) and steal.",
 		.args_max = 1,
 	};
-	char latest[4096];
 	struct vmp_model *m;
 	int args, err, ret;
 
@@ -180,19 +134,9 @@ int cmd_report(int argc, char **argv)
 		return err < 0 ? VMP_EXIT_USAGE : VMP_EXIT_OK;
 	if (parse(&g, &o, &r))
 		return VMP_EXIT_USAGE;
-	r.path = args ? argv[1] : latest;
-	if (!args) {
-		err = vmp_latest_capture(latest, sizeof(latest));
-		if (err) {
-			vmp_err("no capture under %s: make one with vmprof start, or name a file", vmp_capture_dir());
-			return VMP_EXIT_FAILED;
-		}
-	}
-	err = vmp_model_open(&m, r.path);
-	if (err) {
-		tell_unreadable(r.path, err);
+	r.path = args ? argv[1] : NULL;
+	if (args_open(&m, &r.path))
 		return VMP_EXIT_FAILED;
-	}
 	m->detail = (g.inlined ? VMP_DETAIL_INLINE : 0) | (g.srcline ? VMP_DETAIL_LINE : 0);
 	ret = render(m, &o, &r, g.json);
 	vmp_model_close(m);

@@ -14,5 +14,7 @@ int cmd_status(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 
 #endif

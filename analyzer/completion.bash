@@ -8,7 +8,7 @@ _vmprof_domains()
 
 _vmprof()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words= file=
 	COMPREPLY=()
 	case $prev in
 	--domain | -d) words=$(_vmprof_domains) ;;
@@ -26,11 +26,12 @@ _vmprof()
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
+	--format | -f) words='pprof folded speedscope gecko chrome perf-script csv json xml' ;;
 	--vcpu | --pid | --comm | --module | --exit-reason | --limit) return ;;
 	esac
 	if [ -z "$words" ]; then
 		case $COMP_CWORD:${COMP_WORDS[1]} in
-		1:*) words='start stop status report attach doctor help --help --version' ;;
+		1:*) words='start stop status report export import attach doctor help --help --version' ;;
 		*:start)
 			words='--domain --all --event --period --duration --output --buffer --connect --help'
 			;;
@@ -39,14 +40,20 @@ _vmprof()
 		*:report)
 			words='--domain --vcpu --pid --comm --module --exit-reason --by --sort --limit
 				--inline --srcline --all-host --json --help'
-			if [[ $cur != -* ]]; then
-				mapfile -t COMPREPLY < <(compgen -f -X '!*.vmprof' -- "$cur"; compgen -d -- "$cur")
-				return
-			fi
+			file='*.vmprof'
 			;;
+		*:export)
+			words='--format --output --indent --domain --vcpu --pid --comm --all-host --help'
+			file='*.vmprof'
+			;;
+		*:import) words='--output --indent --help' file='*.@(cubex|xml|xml.zst|xml.gz)' ;;
 		*:attach | *:doctor) words='--domain --connect --help' ;;
-		2:help) words='start stop status report attach doctor' ;;
+		2:help) words='start stop status report export import attach doctor' ;;
 		esac
+	fi
+	if [ -n "$file" ] && [[ $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(shopt -s extglob; compgen -f -X "!$file" -- "$cur"; compgen -d -- "$cur")
+		return
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -18,6 +18,8 @@ static const struct command {
 	{ "stop", cmd_stop, "end the session and finish its capture" },
 	{ "status", cmd_status, "tell what the running session does" },
 	{ "report", cmd_report, "print where the time of a capture went" },
+	{ "export", cmd_export, "write a capture in the format of another tool" },
+	{ "import", cmd_import, "turn a Cube or Score-P profile into open XML" },
 	{ "attach", cmd_attach, "add the agent's channel to a running domain" },
 	{ "doctor", cmd_doctor, "check everything that a profile needs" },
 	{ NULL, NULL, NULL },

@@ -5,8 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 character at @p, its value in @out; 0 none. */
-static size_t utf8_char(const uint8_t *p, size_t len, uint32_t *out)
+size_t vmp_utf8_char(const uint8_t *p, size_t len, uint32_t *out)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t i, n;
@@ -72,7 +71,7 @@ const char *vmp_text(char *dst, size_t size, const void *src, size_t len)
 			*out++ = (char)*p++;
 			continue;
 		}
-		n = utf8_char(p, end - p, &c);
+		n = vmp_utf8_char(p, end - p, &c);
 		if (n && is_shown(c)) {
 			if ((size_t)(last - out) < n)
 				break;
@@ -119,7 +118,7 @@ void vmp_json_text(FILE *out, const void *src, size_t len)
 	fputc('"', out);
 	while (p < end) {
 		uint32_t c;
-		size_t n = utf8_char(p, end - p, &c);
+		size_t n = vmp_utf8_char(p, end - p, &c);
 
 		if (!n)
 			fputs("\\ufffd", out);

@@ -4,6 +4,7 @@
 #define VMP_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /**
@@ -30,7 +31,14 @@ size_t vmp_text_plain(const char *s);
 const char *vmp_file_part(char *dst, size_t size, const char *src);
 
 /**
- * vmp_json_text() - Write a JSON string, quotes included.
+ * vmp_utf8_char() - Length of the well-formed UTF-8 character at @p, its value in @out.
+ * @len: Bytes there, > 0.
+ * Return: 1 to 4; 0 for bytes that are none.
+ */
+size_t vmp_utf8_char(const uint8_t *p, size_t len, uint32_t *out);
+
+/**
+ * vmp_json_text() - Write a JSON string, quotes included; control characters (C0, C1) by number.
  * Bytes that are no UTF-8 are written as the character U+FFFD each.
  */
 void vmp_json_text(FILE *out, const void *src, size_t len);

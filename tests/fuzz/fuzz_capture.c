@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuzz_capture.c - a whole capture from reader to report.
+ * fuzz_capture.c - a whole capture from reader to report and exports.
  *
  * First byte 0: what follows is a file as it is.  Otherwise what follows is
  * a list of blocks (type u8, source u8, length u16, payload) that get right
@@ -15,6 +15,7 @@
 
 #include "capture/block.h"
 #include "crc32c.h"
+#include "export/format.h"
 #include "model/needed.h"
 #include "report/profile.h"
 #include "report/render.h"
@@ -82,8 +83,28 @@ static void report(const char *path, enum vmp_by by)
 	vmp_model_close(m);
 }
 
+static void export(const char *path, unsigned int format)
+{
+	struct vmp_choice c = { .vcpu = -1, .pid = -1, .all_host = 1 };
+	struct vmp_format_options o = { .indent = 0 };
+	struct vmp_table *t;
+	struct vmp_model *m;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_table_create(&t, m, &c)) {
+		out = fopen("/dev/null", "w");
+		vmp_format_at(format)->write(out, t, &o);
+		fclose(out);
+		vmp_table_destroy(t);
+	}
+	vmp_model_close(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	unsigned int formats = 0;
 	char path[64];
 	int fd;
 
@@ -99,6 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(fd, data + 1, size - 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	report(path, data[0] % (VMP_BY_EXIT + 1));
+	while (vmp_format_at(formats))
+		formats++;
+	export(path, (unsigned int)(data[0] + size) % formats);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);
 	return 0;

@@ -1,19 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # outputs.sh - every output that golden tests compare; sourced in tests/golden.
 
-golden_suffixes="txt process.txt exit.txt json"
+golden_suffixes="txt process.txt exit.txt json pb folded speedscope.json gecko.json chrome.json perf-script csv
+	profile.json xml indented.xml"
 
 # golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
 golden_outputs()
 {
-	local vmprof=${O:-../../build}/vmprof
-	export VMPROF_OBJCACHE=objects
-	case $vmprof in
+	local out=${O:-../../build} suffix option
+	case $out in
 	/* | ../*) ;;
-	*) vmprof=../../$vmprof ;;
+	*) out=../../$out ;;
 	esac
-	"$vmprof" report "$1.vmprof" > "$2/$1.txt" &&
-	"$vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
-	"$vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&
-	"$vmprof" report --json "$1.vmprof" > "$2/$1.json"
+	export VMPROF_OBJCACHE=objects
+	"$out/vmprof" report "$1.vmprof" > "$2/$1.txt" &&
+	"$out/vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
+	"$out/vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&
+	"$out/vmprof" report --json "$1.vmprof" > "$2/$1.json" || return
+	# gzip's bytes are zlib's business
+	"$out/vmprof" export --format pprof "$1.vmprof" | gunzip > "$2/$1.pb" || return
+	while read -r suffix option; do
+		# shellcheck disable=SC2086
+		"$out/vmprof" export --format $option "$1.vmprof" |
+			sed "s/vmprof $(cat ../../VERSION)/vmprof VERSION/" > "$2/$1.$suffix" || return
+	done <<- END
+		folded folded
+		speedscope.json speedscope
+		gecko.json gecko
+		chrome.json chrome --all-host
+		perf-script perf-script
+		csv csv --all-host
+		profile.json json
+		xml xml
+		indented.xml xml --indent --all-host
+	END
+	# without capstone there is no instruction mix
+	grep -q HAVE_CAPSTONE "$out/config.h" || cp "$1.xml" "$1.indented.xml" "$2"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# report.t - reports of committed captures, byte for byte.  After a wanted change: tests/golden/add
+# report.t - reports and exports of committed captures, byte for byte.  After a wanted change: tests/golden/add
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./outputs.sh

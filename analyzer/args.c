@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* args.c - see args.h. */
+#include "args.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/capdir.h"
+#include "util/log.h"
+#include "util/text.h"
+#include "util/units.h"
+
+const char *args_safe(const char *s)
+{
+	static char buf[1024];
+
+	return vmp_text(buf, sizeof(buf), s, strlen(s));
+}
+
+int args_number(const char *option, const char *s, uint64_t max, uint64_t *n)
+{
+	if (!vmp_parse_count(s, n) && *n <= max)
+		return 0;
+	vmp_err("--%s takes a number, not '%s'", option, args_safe(s));
+	return -EINVAL;
+}
+
+int args_vcpu(const char *s, int *vcpu)
+{
+	uint64_t n;
+
+	*vcpu = -1;
+	if (s && args_number("vcpu", s, INT32_MAX, &n))
+		return -EINVAL;
+	if (s)
+		*vcpu = (int)n;
+	return 0;
+}
+
+int args_pid(const char *s, int64_t *pid)
+{
+	uint64_t n;
+
+	*pid = -1;
+	if (s && args_number("pid", s, UINT32_MAX - 1, &n))
+		return -EINVAL;
+	if (s)
+		*pid = (int64_t)n;
+	return 0;
+}
+
+static void tell_unreadable(const char *path, int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		vmp_err("%s is not a vmprof capture, or its beginning is damaged", args_safe(path));
+		return;
+	case -EPROTONOSUPPORT:
+		vmp_err("%s was written by a newer vmprof; read it with that one", args_safe(path));
+		return;
+	case -EINVAL:
+		vmp_err("%s is not a file", args_safe(path));
+		return;
+	}
+	vmp_err("cannot read %s: %s", args_safe(path), strerror(-err));
+}
+
+int args_open(struct vmp_model **m, const char **path)
+{
+	static char latest[4096];
+	int err;
+
+	if (!*path) {
+		err = vmp_latest_capture(latest, sizeof(latest));
+		if (err) {
+			vmp_err("no capture under %s: make one with vmprof start, or name a file", vmp_capture_dir());
+			return err;
+		}
+		*path = latest;
+	}
+	err = vmp_model_open(m, *path);
+	if (err)
+		tell_unreadable(*path, err);
+	return err;
+}

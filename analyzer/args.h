@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* args.h - what the commands that read captures have in common: arguments, and telling what is wrong. */
+#ifndef VMP_ARGS_H
+#define VMP_ARGS_H
+
+#include <stdint.h>
+
+#include "model/model.h"
+
+/** args_safe() - A foreign string for a message; good until the next call. */
+const char *args_safe(const char *s);
+
+/** args_number() - Value of --@option, at most @max.  Return: 0, or -EINVAL (told). */
+int args_number(const char *option, const char *s, uint64_t max, uint64_t *n);
+
+/** args_vcpu(), args_pid() - The same into a filter; @s NULL: -1, all. */
+int args_vcpu(const char *s, int *vcpu);
+int args_pid(const char *s, int64_t *pid);
+
+/**
+ * args_open() - Open the capture that was asked for.
+ * @path: In: as given, NULL for the latest one; out: its path, good until the next call.
+ * Return: 0, or -errno (told).
+ */
+int args_open(struct vmp_model **m, const char **path);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* cmd-export.c - vmprof export: a capture in the format of another tool. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "export/format.h"
+#include "export/out.h"
+#include "util/log.h"
+#include "util/opts.h"
+
+/* As given on the command line */
+struct given {
+	const char *format, *output, *vcpu, *pid;
+	int indent;
+};
+
+/* The formats for --help, and for who asks for one that is not there */
+static const char *list(char *buf, size_t size, const char *before, const char *between, int about)
+{
+	const struct vmp_format *f;
+	size_t n = 0;
+	unsigned int i;
+
+	for (i = 0; (f = vmp_format_at(i)) && n < size; i++)
+		n += (size_t)snprintf(buf + n, size - n, about ? "%s%s%-12s%s" : "%s%s%s", i ? between : "",
+				      before, f->name, f->about);
+	return buf;
+}
+
+static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_format **f)
+{
+	char names[512];
+
+	if (!g->format) {
+		vmp_err("which format? --format takes %s", list(names, sizeof(names), "", ", ", 0));
+		return -EINVAL;
+	}
+	*f = vmp_format_find(g->format);
+	if (!*f) {
+		vmp_err("no format is called '%s'; --format takes %s", args_safe(g->format),
+			list(names, sizeof(names), "", ", ", 0));
+		return -EINVAL;
+	}
+	if (g->indent && !(*f)->can_indent) {
+		vmp_err("--indent is for --format xml");
+		return -EINVAL;
+	}
+	if (args_vcpu(g->vcpu, &c->vcpu) || args_pid(g->pid, &c->pid))
+		return -EINVAL;
+	if (!g->output && (*f)->gzip && isatty(STDOUT_FILENO)) {
+		vmp_err("%s is not for terminals; name a file with --output", (*f)->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int write_out(struct vmp_table *t, const struct vmp_format *f, const struct given *g)
+{
+	struct vmp_format_options o = { .indent = g->indent };
+	const char *to = g->output ? args_safe(g->output) : "standard output";
+	struct vmp_out out;
+	int err, closed;
+
+	err = vmp_out_open(&out, g->output, f->gzip);
+	if (err) {
+		vmp_err("cannot write %s: %s", to, strerror(-err));
+		return VMP_EXIT_FAILED;
+	}
+	err = f->write(out.stream, t, &o);
+	closed = vmp_out_close(&out, err);
+	if (err || closed) {
+		vmp_err("cannot write %s: %s", to, strerror(err ? -err : -closed));
+		return VMP_EXIT_FAILED;
+	}
+	if (o.late)
+		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)o.late);
+	return VMP_EXIT_OK;
+}
+
+static int export(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_format *f,
+		  const struct given *g, const char *path)
+{
+	struct vmp_table *t;
+	int ret, err = vmp_table_create(&t, m, c);
+
+	if (err) {
+		vmp_err("cannot read %s: %s", args_safe(path), strerror(-err));
+		return VMP_EXIT_FAILED;
+	}
+	if (c->domain && !t->domains.nr)
+		vmp_warn("the capture holds no domain '%s'", args_safe(c->domain));
+	ret = write_out(t, f, g);
+	vmp_table_destroy(t);
+	return ret;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct vmp_choice c = { 0 };
+	struct given g = { 0 };
+	const struct vmp_opt opts[] = {
+		{ "format", 'f', VMP_OPT_STR, "FORMAT", "which one, see below", &g.format },
+		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd", &g.output },
+		{ "indent", 0, VMP_OPT_FLAG, NULL, "XML: a line for each element", &g.indent },
+		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &c.domain },
+		{ "vcpu", 0, VMP_OPT_STR, "N", "only samples of this vCPU", &g.vcpu },
+		{ "pid", 0, VMP_OPT_STR, "PID", "only this guest process", &g.pid },
+		{ "comm", 0, VMP_OPT_STR, "NAME", "only processes of this name; patterns as in the shell", &c.comm },
+		{ "all-host", 0, VMP_OPT_FLAG, NULL, "host work that is no domain's, too", &c.all_host },
+		{ NULL },
+	};
+	char formats[1024] = "Formats:\n";
+	const struct vmp_cmdline cmd = {
+		.usage = "vmprof export --format FORMAT [OPTION]... [FILE]",
+		.about = "Write a capture in the format of another tool.  Without FILE the latest capture\n"
+			 "is read.",
+		.opts = opts,
+		.more = formats,
+		.args_max = 1,
+	};
+	const struct vmp_format *f;
+	const char *path;
+	struct vmp_model *m;
+	int args, err, ret;
+
+	list(formats + strlen(formats), sizeof(formats) - strlen(formats), "  ", "\n", 1);
+	err = vmp_opts_parse(&cmd, argc, argv, &args);
+	if (err)
+		return err < 0 ? VMP_EXIT_USAGE : VMP_EXIT_OK;
+	if (parse(&g, &c, &f))
+		return VMP_EXIT_USAGE;
+	path = args ? argv[1] : NULL;
+	if (args_open(&m, &path))
+		return VMP_EXIT_FAILED;
+	ret = export(m, &c, f, &g, path);
+	vmp_model_close(m);
+	return ret;
+}

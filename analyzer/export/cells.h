@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cells.h - counting for the table: samples by (group, address), nothing resolved.
+ *
+ * A group is what samples have in common besides the address.
+ */
+#ifndef VMP_CELLS_H
+#define VMP_CELLS_H
+
+#include "export/table.h"
+
+/* No padding: it is hashed as bytes */
+struct vmp_group {
+	struct vmp_origin from;
+	uint32_t track_kind, track_id;
+	uint32_t has_exit, exit_code;	/* the VMM's work: what the vCPU had left the guest for */
+	uint32_t vendor;
+};
+
+struct vmp_cell {
+	uint64_t addr;
+	uint32_t group;
+	uint32_t line;			/* VMP_NONE: not chosen */
+	struct vmp_sums sum;
+};
+
+struct vmp_cells {
+	int all_host;
+	VMP_VEC(struct vmp_group) groups;
+	VMP_VEC(struct vmp_cell) cells;
+	struct vmp_hash by_group, by_cell;
+	uint32_t last;			/* group of the sample before */
+};
+
+/**
+ * vmp_cells_find() - Cell of a sample, made if it is new.
+ * @cell: Its number; VMP_NONE: host work that was not asked for.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_cells_find(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
+		   uint32_t *cell);
+
+/** vmp_table_sort() - Sort all of a table and merge equal lines; cells follow.  Return: 0 or -ENOMEM. */
+int vmp_table_sort(struct vmp_table *t);
+
+void vmp_cells_free(struct vmp_cells *c);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * format.h - the formats that a table is exported in: one table, one file each.
+ *
+ * A writer escapes every string that may come from a guest as its format
+ * wants it, writes as it goes, and keeps nothing that grows with the samples.
+ * Errors of the stream are found when it is closed.
+ */
+#ifndef VMP_FORMAT_H
+#define VMP_FORMAT_H
+
+#include <stdio.h>
+
+#include "export/table.h"
+
+struct vmp_format_options {
+	int indent;		/* for people (XML) */
+	uint64_t late;		/* out: samples that could not be put in order */
+};
+
+struct vmp_format {
+	const char *name;
+	const char *about;	/* which tools open it */
+	int gzip;		/* packed by definition */
+	int can_indent;
+	/* Return: 0, -ENOMEM, -errno of reading the capture or of a temporary file */
+	int (*write)(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+};
+
+/** vmp_format_find() - By name, or NULL. */
+const struct vmp_format *vmp_format_find(const char *name);
+
+/** vmp_format_at() - The @i-th, NULL behind the last. */
+const struct vmp_format *vmp_format_at(unsigned int i);
+
+int vmp_write_pprof(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_folded(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_speedscope(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_gecko(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_chrome(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_csv(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_json(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_xml(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+
+#endif

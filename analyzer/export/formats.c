@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* formats.c - the one list of formats; --help, completion's test and errors come from it. */
+#include <string.h>
+
+#include "export/format.h"
+
+static const struct vmp_format formats[] = {
+	{ "pprof", "go tool pprof, Parca, Pyroscope, speedscope (gzip)", 1, 0, vmp_write_pprof },
+	{ "folded", "flamegraph.pl, inferno, speedscope: a stack a line", 0, 0, vmp_write_folded },
+	{ "speedscope", "speedscope", 0, 0, vmp_write_speedscope },
+	{ "gecko", "the Firefox Profiler: a time line for each vCPU", 0, 0, vmp_write_gecko },
+	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", 0, 0, vmp_write_chrome },
+	{ "perf-script", "what reads perf script's text: each sample", 0, 0, vmp_write_perf_script },
+	{ "csv", "spreadsheets, databases", 0, 0, vmp_write_csv },
+	{ "json", "jq and programs; schema: docs/profile.schema.json", 0, 0, vmp_write_json },
+	{ "xml", "processes, threads, metrics; schema: docs/performance.xsd", 0, 1, vmp_write_xml },
+};
+
+const struct vmp_format *vmp_format_at(unsigned int i)
+{
+	return i < sizeof(formats) / sizeof(formats[0]) ? &formats[i] : NULL;
+}
+
+const struct vmp_format *vmp_format_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; vmp_format_at(i); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * insn.h - what kind of instruction lies at a code address, from the program's file.
+ *
+ * Needs a copy of the file (the object cache, or the host's own); kernels and
+ * code in no file have none.  Without capstone nothing is decoded.
+ */
+#ifndef VMP_INSN_H
+#define VMP_INSN_H
+
+#include "export/table.h"
+
+enum vmp_insn {
+	VMP_INSN_DECODED,	/* all that could be read */
+	VMP_INSN_LOAD,
+	VMP_INSN_STORE,
+	VMP_INSN_BRANCH,
+	VMP_INSN_FLOAT,		/* arithmetic on floating-point numbers */
+	VMP_INSN_INTEGER,	/* arithmetic and logic on integers */
+	VMP_INSN_PREFETCH,
+	VMP_INSN_PERMUTE,	/* moves elements within vector registers */
+	VMP_INSN_SIMD,		/* works on several elements at once */
+	VMP_INSN_NR
+};
+
+struct vmp_insns;
+
+/** vmp_insns_create() - A decoder for the sites of a table.  Return: 0 or -ENOMEM. */
+int vmp_insns_create(struct vmp_insns **d, const struct vmp_table *t);
+void vmp_insns_destroy(struct vmp_insns *d);
+
+/**
+ * vmp_insns_at() - Kinds of the instruction at a site.
+ * Return: bits 1 << VMP_INSN_*; 0 not decoded.
+ */
+unsigned int vmp_insns_at(struct vmp_insns *d, uint32_t site);
+
+#endif

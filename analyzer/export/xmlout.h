@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * xmlout.h - the open XML of performance data: process, thread, category, item, data.
+ *
+ * Schema: docs/performance.xsd.  Written as it goes, compact or indented; what
+ * XML cannot hold (control characters, bytes that are no UTF-8) becomes U+FFFD.
+ */
+#ifndef VMP_XMLOUT_H
+#define VMP_XMLOUT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define VMP_XML_DEPTH_MAX	64
+
+struct vmp_xml {
+	FILE *out;
+	int indent;
+	int depth;
+	int in_tag;		/* the begin tag is not closed yet */
+	int has_text;		/* the element holds text: nothing is indented */
+	const char *open[VMP_XML_DEPTH_MAX];
+};
+
+/** vmp_xml_init() - Begin a document. */
+void vmp_xml_init(struct vmp_xml *x, FILE *out, int indent);
+
+/** vmp_xml_begin() - Begin an element; @name lives until its end, depth < VMP_XML_DEPTH_MAX. */
+void vmp_xml_begin(struct vmp_xml *x, const char *name);
+
+/** vmp_xml_attr() - Attribute of the element just begun. */
+void vmp_xml_attr(struct vmp_xml *x, const char *name, const char *value);
+void vmp_xml_attr_u64(struct vmp_xml *x, const char *name, uint64_t value);
+
+/** vmp_xml_text() - Text in the element. */
+void vmp_xml_text(struct vmp_xml *x, const char *text);
+
+/** vmp_xml_end() - End the innermost element. */
+void vmp_xml_end(struct vmp_xml *x);
+
+/** vmp_xml_item() - Begin an item with its data; the caller ends it (others may nest inside). */
+void vmp_xml_item(struct vmp_xml *x, const char *name, const char *unit, const char *value);
+
+/** vmp_xml_count(), vmp_xml_real() - A whole item: a count; a number of @unit. */
+void vmp_xml_count(struct vmp_xml *x, const char *name, uint64_t value);
+void vmp_xml_real(struct vmp_xml *x, const char *name, const char *unit, double value);
+
+#endif

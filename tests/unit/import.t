@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# import.t - Cube profiles of known numbers, XML of others, and files that are wrong.
+set -u
+src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+vmprof=${O:-$src/build}/vmprof
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+nr=0
+ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" 2> /dev/null; fi; }
+skip() { nr=$((nr + 1)); echo "ok $nr - $1 # SKIP $2"; }
+import() { "$vmprof" import "$@" 2> "$tmp/err"; }
+# refuses TEXT FILE WHAT: exit 1, the message says TEXT, and no file is left
+refuses()
+{
+	import -o "$tmp/left" "$2"
+	[ $? = 1 ] && grep -q -- "$1" "$tmp/err" && [ ! -e "$tmp/left" ]; ok $? "$3"
+}
+valid()
+{
+	if command -v xmllint > /dev/null; then
+		xmllint --nonet --noout --schema "$src/docs/performance.xsd" "$1" 2> "$tmp/err"; ok $? "$2 is valid by the schema"
+	else
+		skip "$2 is valid by the schema" "libxml2-utils is not installed"
+	fi
+}
+# value PROCESS THREAD ITEM
+value() { xmllint --xpath "string(//process[@id=$1]/thread[@id=$2]//item[@name='$3']/data)" "$tmp/plain.xml" 2> /dev/null; }
+
+# Cube
+python3 "$src/tests/unit/export/cubex.py" "$tmp/plain.cubex" && import "$tmp/plain.cubex" > "$tmp/plain.xml"; ok $? "a .cubex is read"
+valid "$tmp/plain.xml" "what it becomes"
+if command -v xmllint > /dev/null; then
+	[ "$(value 0 0 visits)" = 10 ]; ok $? "exclusive metrics are summed over the call paths"
+	[ "$(value 1 1 execution_time)" = 13 ]; ok $? "inclusive ones are those of the root, each thread its own"
+	[ "$(value 0 0 max_time)" = 3 ]; ok $? "of maxima the greatest counts"
+	[ "$(value 1 0 instructions)" = 8006 ] && [ "$(value 0 1 instructions)" = 12006 ]; ok $? "threads are found by their ids, not by their order"
+	[ "$(value 1 1 drift)" = -12 ]; ok $? "32-bit numbers keep their sign"
+	[ -z "$(value 0 0 atoms)" ] && ! grep -q atoms "$tmp/plain.xml"; ok $? "what is no single number is left out"
+	[ "$(xmllint --xpath 'count(//thread)' "$tmp/plain.xml")" = 4 ]; ok $? "all threads are there"
+	[ "$(xmllint --xpath 'string(/performance/@generator)' "$tmp/plain.xml")" = cubex.py ]; ok $? "and who made it"
+else
+	skip "its numbers" "libxml2-utils is not installed"
+fi
+for how in packed=1 big=1 gz=1 "packed=1 big=1 gz=1"; do
+	# shellcheck disable=SC2086
+	python3 "$src/tests/unit/export/cubex.py" "$tmp/other.cubex" $how &&
+		import "$tmp/other.cubex" | cmp -s - "$tmp/plain.xml"; ok $? "the same with $how"
+done
+# more values than are held at once: the same numbers, by several runs
+python3 "$src/tests/unit/export/cubex.py" "$tmp/wide.cubex" processes=6000 threads=1 counters=200 &&
+	import "$tmp/wide.cubex" -o "$tmp/wide.xml"; ok $? "6000 processes and 203 metrics are read"
+[ "$(grep -o '<process ' "$tmp/wide.xml" | wc -l)" = 6000 ]; ok $? "and written, each"
+rm -f "$tmp/wide.cubex" "$tmp/wide.xml"
+
+# XML of others
+cat > "$tmp/paper.xml" << 'END'
+<process id="1">
+  <thread id="0">
+    <item name="elapsed_time">
+      <data unit="sec">600</data>
+    </item>
+    <category name="instruction1">
+      <item name="instruction_counts">
+        <data unit="counts"/>
+        <item name="SIMD"><data unit="counts">
+          44905883908
+        </data></item>
+      </item>
+    </category>
+  </thread>
+</process>
+END
+import "$tmp/paper.xml" > "$tmp/full.xml"; ok $? "a document of one process is read"
+valid "$tmp/full.xml" "and completed,"
+printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<performance version="1"><process id="1"><thread id="0"><category name="uncategorized"><item name="elapsed_time"><data unit="sec">600</data></item></category><category name="instruction1"><item name="instruction_counts"><data unit="counts"/><item name="SIMD"><data unit="counts">44905883908</data></item></item></category></thread></process></performance>' | cmp -s - "$tmp/full.xml"; ok $? "with a root and a category"
+import --indent "$tmp/full.xml" > "$tmp/indented.xml" && [ "$(wc -l < "$tmp/indented.xml")" = 20 ]; ok $? "--indent gives a line for each element"
+gzip -c "$tmp/full.xml" > "$tmp/full.xml.gz" && import "$tmp/full.xml.gz" | cmp -s - "$tmp/full.xml"; ok $? "gzip is unpacked"
+import -o "$tmp/full.xml.zst" "$tmp/full.xml" && import "$tmp/full.xml.zst" | cmp -s - "$tmp/full.xml"; ok $? "zstd is packed and unpacked"
+
+# Wrong files
+head -c 300 "$tmp/full.xml" > "$tmp/cut.xml"; refuses 'line [0-9]*:' "$tmp/cut.xml" "XML that ends too early is refused, with its line"
+head -c 150 "$tmp/full.xml.gz" > "$tmp/cut.xml.gz"; refuses 'damaged or ends too early\|line' "$tmp/cut.xml.gz" "packed XML that is cut, too"
+echo '<process id="1"><frob/></process>' > "$tmp/bad.xml"; refuses 'line 1: no element <frob>' "$tmp/bad.xml" "an unknown element is refused by name"
+echo '<process id="1"><category name="x"/></process>' > "$tmp/bad.xml"; refuses '<category> does not belong there' "$tmp/bad.xml" "so is one in the wrong place"
+echo '<process/>' > "$tmp/bad.xml"; refuses '<process> needs the attribute id' "$tmp/bad.xml" "and one without its attribute"
+echo '<process id="1"><thread id="0"><item name="x"><data unit="s">1e</data></item></thread></process>' > "$tmp/bad.xml"; refuses 'holds no number' "$tmp/bad.xml" "and a value that is no number"
+echo '<process id="1"><thread id="0"><item name="x"/></thread></process>' > "$tmp/bad.xml"; refuses 'an item has no <data>' "$tmp/bad.xml" "and an item without data"
+echo '<!DOCTYPE p><process id="1"/>' > "$tmp/bad.xml"; refuses 'a document type is not allowed' "$tmp/bad.xml" "a document type is refused"
+{
+	printf '<!DOCTYPE p [<!ENTITY a0 "aaaaaaaaaa">'
+	for i in 1 2 3 4 5 6 7 8 9; do
+		printf '<!ENTITY a%d "&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;&a%d;">' $i $((i - 1)) $((i - 1)) $((i - 1)) $((i - 1)) $((i - 1)) $((i - 1)) $((i - 1)) $((i - 1))
+	done
+	printf ']><process id="&a9;"/>\n'
+} > "$tmp/bad.xml"
+refuses 'line 1' "$tmp/bad.xml" "so are entities that grow without end"
+echo '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><process id="&x;"/>' > "$tmp/bad.xml"; refuses 'line 1' "$tmp/bad.xml" "and those that name files"
+: > "$tmp/empty"; refuses 'line' "$tmp/empty" "an empty file is refused"
+head -c 3000 "$tmp/plain.cubex" > "$tmp/cut.cubex"; refuses 'the archive is damaged' "$tmp/cut.cubex" "a .cubex that is cut is refused"
+python3 - "$tmp" << 'END'
+import sys, tarfile, io
+d = sys.argv[1]
+def change(name, out, f):
+    with tarfile.open(f"{d}/plain.cubex") as a, tarfile.open(f"{d}/{out}", "w", format=tarfile.USTAR_FORMAT) as b:
+        for m in a.getmembers():
+            data = a.extractfile(m).read()
+            data = f(data) if m.name == name else data
+            if data is not None:
+                m.size = len(data)
+                b.addfile(m, io.BytesIO(data))
+change("0.data", "short.cubex", lambda x: x[:-8])
+change("0.index", "many.cubex", lambda x: x[:18] + b"\xff\xff\xff\x7f" + x[22:])
+change("0.data", "mark.cubex", lambda x: b"X" + x[1:])
+change("anchor.xml", "anchor.cubex", lambda x: None)
+change("anchor.xml", "ids.cubex", lambda x: x.replace(b'location Id="3"', b'location Id="9"'))
+END
+refuses 'metric 0: its file is too short' "$tmp/short.cubex" "data that are too short for their index are refused"
+refuses 'metric 0: its index is too short' "$tmp/many.cubex" "an index that claims too much is refused"
+refuses 'metric 0: its data have no mark' "$tmp/mark.cubex" "data without their mark are refused"
+refuses 'holds no anchor.xml' "$tmp/anchor.cubex" "an archive without anchor.xml is refused"
+refuses 'not numbered from 0 on' "$tmp/ids.cubex" "locations with wrong ids are refused"
+refuses 'is not a file' "$tmp" "a folder is refused"
+refuses 'cannot read .*none' "$tmp/none" "a file that is not there is told"
+import > /dev/null; [ $? = 2 ] && grep -q 'which file' "$tmp/err"; ok $? "without a file: wrong use, exit 2"
+import "$tmp/full.xml" > /dev/full; [ $? = 1 ] && grep -q 'No space' "$tmp/err"; ok $? "a full disk is told"
+echo "1..$nr"

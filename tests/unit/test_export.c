@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_export.c - the table behind the exports, its order of time, packing, and that
+ * no format lets a guest's bytes through.
+ *
+ *   test_export --capture FILE    write the hostile capture, for export.t
+ */
+#include "gen.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "export/decode.h"
+#include "export/format.h"
+#include "export/insn.h"
+#include "export/order.h"
+#include "export/out.h"
+#include "export/spool.h"
+#include "util/text.h"
+
+#define CR3_A	0x5000000ULL
+#define CR3_B	0x6000000ULL
+#define CR3_C	0x7000000ULL
+#define LIB	0x7f0000000000ULL
+
+static char *dir, path[128];
+static struct gen g;
+static struct vmp_model *model;
+static struct vmp_table *table;
+static struct vmp_choice choice;
+static char *output;
+static size_t output_len;
+
+static void counted(uint32_t vm, uint64_t tsc, uint64_t cr3, uint64_t ip, uint32_t pcpu)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), pcpu }, .tsc = tsc, .host_pid = vm,
+		.host_tid = vm + 1, .vm = vm, .vcpu_tid = vm + 1, .vcpu = pcpu,
+		.flags = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE | VMPROF_SF_COUNTS,
+		.mode = VMPROF_MODE_GUEST, .cpl = 3, .vendor = VMPROF_VENDOR_SVM,
+		.guest_ip = ip, .guest_cr3 = cr3, .exit_reason = 0x61,
+		.cycles = 1000, .instructions = 400,
+	};
+
+	gen_record(&g, &s, sizeof(s));
+}
+
+/*
+ * web01: two processes "app" (pid 10, 20) run the same file at different addresses
+ * on two vCPUs, each a ring of its own; the VMM works; a thread steals.
+ * web02 has one process of a name of its own.
+ */
+static void write_capture(void)
+{
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_vm(&g, 2000, "web02");
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0,
+		 "ffffffff90000000 T svm_vcpu_run\t[kvm_amd]\nffffffff90000100 T end\t[kvm_amd]\n");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T do_syscall_64\nffffffff81001000 T end\n");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, LIB, LIB + 0x10000, 0x2000, 100, "/usr/lib/libapp.so");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_B, 20, 1, 0, "app");
+	gen_map(&g, 1600, CR3_B, 20, LIB + 0x100000, LIB + 0x110000, 0x2000, 100, "/usr/lib/libapp.so");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_clock(&g, 2000);
+	gen_hello(&g, 1500, 2, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_C, 30, 1, 0, "secret");
+	gen_map(&g, 1600, CR3_C, 30, LIB, LIB + 0x10000, 0, 7, "/opt/secret.so");
+	gen_agent_flush(&g, 2000, 0);
+	/* pCPU 1's block lies before pCPU 0's, though it is younger */
+	counted(GEN_VM, 2500, CR3_B, LIB + 0x100123, 1);
+	counted(GEN_VM, 3500, CR3_B, LIB + 0x100123, 1);
+	gen_records_flush(&g, 1, 2500, 3500);
+	counted(GEN_VM, 2000, CR3_A, LIB + 0x123, 0);
+	counted(GEN_VM, 3000, CR3_A, LIB + 0x456, 0);
+	counted(2000, 3100, CR3_C, LIB + 0x10, 0);
+	gen_host(&g, GEN_VM, 3200, VMPROF_MODE_VMM_KERNEL, VMPROF_SF_VCPU, 0x400, 0xffffffff90000010, 2);
+	gen_host(&g, GEN_VM, 3300, VMPROF_MODE_OTHER_USER, VMPROF_SF_STEAL, 0, 0x1000, 1);
+	gen_host(&g, 0, 3400, VMPROF_MODE_IDLE, 0, 0, 0xffffffff90000010, 1);
+	gen_records_flush(&g, 0, 2000, 3400);
+}
+
+/* A guest that has it in for whoever opens the export; names are hostile up to 4 kB */
+static const char *const evil[] = {
+	"<img src=x onerror=alert(1)>", "=cmd|' /C calc'!A0", "+1", "-2", "@SUM(A1)", "a;b;c", "a\nb\r\nc 7",
+	"\033]0;owned\007\033[2J", "\xff\xfe\xc0\xaf\xed\xa0\x80", "\xc2\x9b" "31m", "\"quoted\",\\", "]]>&amp;<!--",
+	"\xe2\x80\xae" "gnp.exe", "\xef\xbf\xbe\xef\xbf\xbf", "%s%n%x", "${jndi:x}",
+};
+
+#define NR_EVIL	(sizeof(evil) / sizeof(evil[0]))
+
+static void write_hostile(void)
+{
+	char name[4096], ksyms[512] = "";
+	size_t i;
+
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "<img src=x onerror=alert(2)>\\u001b[31m;=1");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	snprintf(ksyms, sizeof(ksyms), "ffffffff81000000 T <script>;=\033[1m\xff\nffffffff81001000 T end\n");
+	gen_ksyms(&g, ksyms);
+	for (i = 0; i < 2 * NR_EVIL; i++) {
+		uint64_t cr3 = CR3_A + (i << 16);
+		uint32_t pid = 100 + (uint32_t)i;
+		size_t n = (size_t)snprintf(name, sizeof(name), "/lib/%s", evil[i % NR_EVIL]);
+
+		if (i >= NR_EVIL)	/* the same again and again, up to the limit of a path */
+			while (n + strlen(evil[i % NR_EVIL]) + 1 < sizeof(name))
+				n += (size_t)sprintf(name + n, "%s", evil[i % NR_EVIL]);
+		gen_proc(&g, VMPROF_MSG_PROC, 1600, cr3, pid, 1, 0, evil[i % NR_EVIL]);
+		gen_map(&g, 1600, cr3, pid, LIB, LIB + 0x10000, 0, 200 + i, name);
+		if (i % 8 == 7)
+			gen_agent_flush(&g, GEN_VM, 0);
+	}
+	for (i = 0; i < 2 * NR_EVIL; i++) {
+		counted(GEN_VM, 2000 + 10 * i, CR3_A + (i << 16), LIB + 0x40, 0);
+		gen_guest(&g, GEN_VM, 2005 + 10 * i, CR3_A + (i << 16), 0, GEN_KERNEL, 1);
+	}
+	gen_records_flush(&g, 0, 2000, 4000);
+	gen_end(&g);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	choice = (struct vmp_choice){ .vcpu = -1, .pid = -1 };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vmp_table_destroy(table);
+	vmp_model_close(model);
+	free(output);
+	table = NULL;
+	model = NULL;
+	output = NULL;
+	gen_rmdir(dir);
+	return 0;
+}
+
+static void load(void)
+{
+	if (!model)
+		assert_int_equal(vmp_model_open(&model, path), 0);
+	vmp_table_destroy(table);
+	assert_int_equal(vmp_table_create(&table, model, &choice), 0);
+}
+
+static void write_as(const char *format, int indent)
+{
+	struct vmp_format_options o = { .indent = indent };
+	FILE *f;
+
+	free(output);
+	f = open_memstream(&output, &output_len);
+	assert_int_equal(vmp_format_find(format)->write(f, table, &o), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(o.late, 0);
+}
+
+static void says(const char *text)
+{
+	if (!strstr(output, text))
+		fail_msg("'%s' is not in:\n%s", text, output);
+}
+
+static void says_not(const char *text)
+{
+	if (strstr(output, text))
+		fail_msg("'%s' is in:\n%s", text, output);
+}
+
+static void test_table(void **state)
+{
+	const struct vmp_table_domain *d;
+
+	(void)state;
+	write_capture();
+	gen_end(&g);
+	load();
+	assert_int_equal(table->domains.nr, 2);
+	d = &table->domains.v[0];
+	assert_int_equal(d->side[VMP_SIDE_USER], 4);
+	assert_int_equal(d->side[VMP_SIDE_VMM], 2);
+	assert_int_equal(d->side[VMP_SIDE_STEAL], 1);
+	assert_int_equal(d->sum.samples, 7);
+	assert_int_equal(d->sum.cycles, 4000);
+	assert_int_equal(d->sum.instructions, 1600);
+	assert_int_equal(table->counted, 5);
+	/* app 10 at two places, app 20 at one that is one of them, VMM, steal, secret */
+	assert_int_equal(table->lines.nr, 6);
+	assert_int_equal(table->tracks.nr, 3);
+	write_as("folded", 0);
+	assert_string_equal(output,
+		"web01;[steal];(outside);[steal] 1\n"
+		"web01;[VMM];[kvm_amd];svm_vcpu_run 2\n"
+		"web01;app;libapp.so;[libapp.so+0x2123] 3\n"
+		"web01;app;libapp.so;[libapp.so+0x2456] 1\n"
+		"web02;secret;secret.so;[secret.so+0x10] 1\n");
+	write_as("csv", 0);
+	says("web01,vCPU 1,20,app,guest_user,,libapp.so,,0x2123,[libapp.so+0x2123],2,2000,800\r\n");
+	says("web01,vCPU 0,,[VMM],vmm,NPF,[kvm_amd],,0xffffffff90000010,svm_vcpu_run,2,0,0\r\n");
+}
+
+static void test_filters(void **state)
+{
+	static const char *const all[] = { "pprof", "folded", "speedscope", "gecko", "chrome", "perf-script",
+					   "csv", "json", "xml" };
+	size_t i;
+
+	(void)state;
+	write_capture();
+	gen_end(&g);
+	/* what is given to somebody for one domain tells nothing of another */
+	choice.domain = "web01";
+	load();
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		write_as(all[i], 0);
+		assert_null(memmem(output, output_len, "secret", 6));
+		assert_null(memmem(output, output_len, "web02", 5));
+		assert_non_null(memmem(output, output_len, "web01", 5));
+	}
+	choice.domain = NULL;
+	choice.pid = 20;
+	load();
+	write_as("folded", 0);
+	assert_string_equal(output, "web01;app;libapp.so;[libapp.so+0x2123] 2\n");
+	choice.pid = -1;
+	choice.vcpu = 1;
+	load();
+	write_as("folded", 0);
+	assert_string_equal(output, "web01;app;libapp.so;[libapp.so+0x2123] 2\n");
+	choice.vcpu = -1;
+	choice.comm = "sec*";
+	load();
+	write_as("folded", 0);
+	assert_string_equal(output, "web02;secret;secret.so;[secret.so+0x10] 1\n");
+	choice.comm = NULL;
+	choice.all_host = 1;
+	load();
+	write_as("folded", 0);
+	says("[host];[idle];[host kernel];[idle] 1\n");
+	choice.domain = "nobody";
+	choice.all_host = 0;
+	load();
+	assert_int_equal(table->lines.nr, 0);
+	write_as("gecko", 0);
+	says("\"threads\":[]}");
+	write_as("chrome", 0);
+	says("\"traceEvents\":[\n]}");
+	write_as("xml", 0);
+	says("seconds=\"0.000002\"/>\n");
+}
+
+static void test_order_of_time(void **state)
+{
+	(void)state;
+	write_capture();
+	gen_end(&g);
+	load();
+	write_as("perf-script", 0);
+	assert_memory_equal(output, "web01:app    10 [000]     0.000001000:    1000000 cycles:\n"
+				    "\t    7f0000100123 [libapp.so+0x2123] (/usr/lib/libapp.so)\n\n"
+				    "web01:app    20 [001]     0.000001500:", 155);
+	says("web01:[VMM]  1000 [000]     0.000002200:    1000000 cycles:\n"
+	     "\tffffffff90000010 svm_vcpu_run ([kvm_amd])\n");
+	write_as("chrome", 0);
+	/* one slice of two samples for the VMM, cut where the thief begins */
+	says("\"name\":\"svm_vcpu_run\",\"cat\":\"vmm\",\"ts\":2.200,\"dur\":0.100,"
+	     "\"args\":{\"samples\":2,\"module\":\"[kvm_amd]\",\"exit_reason\":\"NPF\"}}");
+	says("\"name\":\"app\",\"cat\":\"process\",\"ts\":1.000,\"dur\":1.200,\"args\":{\"samples\":2,\"pid\":10}}");
+	write_as("gecko", 0);
+	says("\"data\":[\n[1,0.001500,0],\n[1,0.002500,0]]}}");
+}
+
+struct got {
+	uint64_t last;
+	uint32_t nr, wrong;
+};
+
+static int on_moment(void *arg, const struct vmp_moment *m)
+{
+	struct got *got = arg;
+
+	got->wrong += m->tsc < got->last;
+	got->last = m->tsc;
+	got->nr++;
+	return 0;
+}
+
+static void test_order(void **state)
+{
+	struct got got = { 0 };
+	struct vmp_order o;
+	uint32_t i;
+
+	(void)state;
+	vmp_order_init(&o, on_moment, &got);
+	/* two rings, each in order, one behind the other */
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(vmp_order_add(&o, 2 * i, i), 0);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(vmp_order_add(&o, 2 * i + 1, i), 0);
+	assert_int_equal(vmp_order_flush(&o), 0);
+	assert_int_equal(got.nr, 2000);
+	assert_int_equal(got.wrong, 0);
+	assert_int_equal(o.late, 0);
+	/* further behind than the heap has room */
+	for (i = 0; i <= VMP_ORDER_ROOM; i++)
+		vmp_order_add(&o, 10000 + i, 0);
+	vmp_order_add(&o, 5000, 0);
+	vmp_order_flush(&o);
+	assert_int_equal(o.late, 1);
+	assert_int_equal(got.nr, 2000 + VMP_ORDER_ROOM + 2);
+	vmp_order_deinit(&o);
+}
+
+static void test_spool(void **state)
+{
+	struct vmp_spool s;
+	char line[32];
+	uint32_t i, k;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(vmp_spool_init(&s, 3), 0);
+	for (i = 0; i < 3000; i++) {
+		for (k = 0; k < 2; k++) {
+			snprintf(line, sizeof(line), "%u:%u\n", k, i);
+			assert_int_equal(vmp_spool_add(&s, k, line, strlen(line)), 0);
+		}
+	}
+	assert_true(vmp_spool_empty(&s, 2));
+	assert_false(vmp_spool_empty(&s, 1));
+	for (k = 0; k < 2; k++) {
+		char *p;
+
+		f = open_memstream(&output, &output_len);
+		assert_int_equal(vmp_spool_copy(&s, k, f), 0);
+		fclose(f);
+		for (p = output, i = 0; i < 3000; i++) {
+			snprintf(line, sizeof(line), "%u:%u\n", k, i);
+			assert_memory_equal(p, line, strlen(line));
+			p += strlen(line);
+		}
+		assert_int_equal(*p, 0);
+		free(output);
+		output = NULL;
+	}
+	vmp_spool_deinit(&s);
+}
+
+/* What a terminal, a parser or a log could trip over */
+static void check_bytes(const char *format)
+{
+	const uint8_t *p = (const uint8_t *)output, *end = p + output_len;
+
+	while (p < end) {
+		uint32_t c;
+		size_t n = vmp_utf8_char(p, (size_t)(end - p), &c);
+
+		if (!n)
+			fail_msg("%s: no UTF-8 at %zu", format, (size_t)(p - (const uint8_t *)output));
+		if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || (c >= 0x7f && c < 0xa0))
+			fail_msg("%s: control character 0x%02x", format, c);
+		p += n;
+	}
+}
+
+static void test_hostile(void **state)
+{
+	static const char *const text[] = { "folded", "speedscope", "gecko", "chrome", "perf-script", "csv",
+					    "json", "xml" };
+	char *p, *line;
+	size_t i;
+
+	(void)state;
+	write_hostile();
+	load();
+	for (i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		write_as(text[i], 0);
+		check_bytes(text[i]);
+	}
+	says_not("<img");
+	says("&#60;img src=x o");
+	write_as("folded", 0);
+	for (line = strtok_r(output, "\n", &p); line; line = strtok_r(NULL, "\n", &p)) {
+		char *semicolon = line;
+
+		for (i = 0; (semicolon = strchr(semicolon, ';')); semicolon++)
+			i++;
+		if (i != 3)
+			fail_msg("%zu frames in '%s'", i + 1, line);
+	}
+	write_as("perf-script", 0);
+	for (line = strtok_r(output, "\n", &p), i = 0; line; line = strtok_r(NULL, "\n", &p), i++)
+		if ((i % 2 ? line[0] != '\t' : line[strlen(line) - 1] != ':'))
+			fail_msg("line %zu is '%s'", i, line);
+	assert_int_equal(i, 2 * 4 * NR_EVIL);
+	write_as("pprof", 0);
+	assert_null(memmem(output, output_len, "\033[", 2));
+	assert_null(memmem(output, output_len, "\033]", 2));
+	assert_null(memmem(output, output_len, "\xff\xfe", 2));
+	assert_non_null(memmem(output, output_len, "\\xff\\xfe", 8));
+}
+
+static void test_packed(void **state)
+{
+	char name[160], *plain;
+	struct vmp_out o;
+	uint8_t *packed;
+	size_t len, n;
+	unsigned int i;
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/x.zst", dir);
+	assert_true(vmp_out_packed(name));
+	assert_false(vmp_out_packed(".zst"));
+	assert_false(vmp_out_packed(NULL));
+	assert_int_equal(vmp_out_open(&o, name, 0), 0);
+	for (i = 0; i < 100000; i++)
+		fprintf(o.stream, "line %u\n", i);
+	assert_int_equal(vmp_out_close(&o, 0), 0);
+	packed = gen_read(name, &len);
+	plain = malloc(2000000);
+	n = ZSTD_decompress(plain, 2000000, packed, len);
+	assert_false(ZSTD_isError(n));
+	assert_int_equal(n, 1088890);
+	assert_memory_equal(plain + n - 11, "line 99999\n", 11);
+	free(packed);
+
+	snprintf(name, sizeof(name), "%s/x.gz", dir);
+	assert_int_equal(vmp_out_open(&o, name, 1), 0);
+	for (i = 0; i < 100000; i++)
+		fprintf(o.stream, "line %u\n", i);
+	assert_int_equal(vmp_out_close(&o, 0), 0);
+	gzFile z = gzopen(name, "rb");
+	assert_int_equal(gzread(z, plain, 2000000), 1088890);
+	assert_int_equal(gzclose(z), Z_OK);
+	free(plain);
+}
+
+static void test_failed_output(void **state)
+{
+	struct vmp_out o;
+	char name[160];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/half", dir);
+	assert_int_equal(vmp_out_open(&o, name, 0), 0);
+	fputs("half of it", o.stream);
+	assert_int_equal(vmp_out_close(&o, 1), 0);
+	assert_int_equal(access(name, F_OK), -1);
+	assert_int_equal(vmp_out_open(&o, "/dev/full", 1), 0);
+	fputs("text", o.stream);
+	assert_int_equal(vmp_out_close(&o, 0), -ENOSPC);
+	assert_int_equal(access("/dev/full", F_OK), 0);
+	snprintf(name, sizeof(name), "%s/no/such", dir);
+	assert_int_equal(vmp_out_open(&o, name, 0), -ENOENT);
+}
+
+#ifdef HAVE_CAPSTONE
+static void decodes(const char *code, size_t len, unsigned int bits)
+{
+	void *d = vmp_decoder_create();
+	unsigned int got = vmp_decode(d, (const uint8_t *)code, len);
+
+	vmp_decoder_destroy(d);
+	if (got != bits)
+		fail_msg("%02x %02x...: 0x%x, not 0x%x", (uint8_t)code[0], (uint8_t)code[1], got, bits);
+}
+
+#define BIT(x)	(1U << VMP_INSN_##x)
+#define DECODES(code, bits)	decodes(code, sizeof(code) - 1, bits)
+
+static void test_decode(void **state)
+{
+	(void)state;
+	DECODES("\x48\x01\xd8", BIT(DECODED) | BIT(INTEGER));				/* add rax, rbx */
+	DECODES("\x48\x8b\x03", BIT(DECODED) | BIT(LOAD));					/* mov rax, [rbx] */
+	DECODES("\x48\x89\x03", BIT(DECODED) | BIT(STORE));					/* mov [rbx], rax */
+	DECODES("\x48\x01\x03", BIT(DECODED) | BIT(INTEGER) | BIT(LOAD) | BIT(STORE));	/* add [rbx], rax */
+	DECODES("\x48\x8d\x03", BIT(DECODED) | BIT(INTEGER));				/* lea rax, [rbx] */
+	DECODES("\x55", BIT(DECODED) | BIT(STORE));						/* push rbp */
+	DECODES("\x5d", BIT(DECODED) | BIT(LOAD));						/* pop rbp */
+	DECODES("\x75\x02", BIT(DECODED) | BIT(BRANCH));					/* jne */
+	DECODES("\xe8\x00\x00\x00\x00", BIT(DECODED) | BIT(BRANCH));			/* call */
+	DECODES("\xc3", BIT(DECODED) | BIT(BRANCH));						/* ret */
+	DECODES("\x0f\x18\x0b", BIT(DECODED) | BIT(PREFETCH));				/* prefetcht0 [rbx] */
+	DECODES("\xf2\x0f\x58\xc1", BIT(DECODED) | BIT(FLOAT));				/* addsd xmm0, xmm1 */
+	DECODES("\x66\x0f\x58\xc1", BIT(DECODED) | BIT(FLOAT) | BIT(SIMD));		/* addpd xmm0, xmm1 */
+	DECODES("\x66\x0f\xfe\xc1", BIT(DECODED) | BIT(INTEGER) | BIT(SIMD));		/* paddd xmm0, xmm1 */
+	DECODES("\x66\x0f\x6f\x03", BIT(DECODED) | BIT(LOAD) | BIT(SIMD));		/* movdqa xmm0, [rbx] */
+	DECODES("\x66\x0f\x70\xc1\x1b", BIT(DECODED) | BIT(PERMUTE) | BIT(SIMD));	/* pshufd */
+	DECODES("\xc5\xfc\x58\xc1", BIT(DECODED) | BIT(FLOAT) | BIT(SIMD));		/* vaddps ymm0 */
+	DECODES("\xd8\xc1", BIT(DECODED) | BIT(FLOAT));					/* fadd st(1) */
+	DECODES("\x90", BIT(DECODED));								/* nop */
+	DECODES("\x06", 0);									/* none in 64-bit code */
+	DECODES("\x48\x01", 0);								/* cut */
+}
+
+/* The file that the samples lie in is at hand: two kinds of instructions, 3 : 1 */
+static void test_instruction_mix(void **state)
+{
+	static const uint8_t id[20] = { 0xcd, 0x01 };
+	char file[160];
+	uint8_t code[0x2500] = { 0 };
+
+	(void)state;
+	memcpy(code + 0x2123, "\x66\x0f\x58\x03", 4);	/* addpd xmm0, [rbx] */
+	memcpy(code + 0x2456, "\x75\x02", 2);
+	snprintf(file, sizeof(file), "%s/cd", dir);
+	mkdir(file, 0755);
+	snprintf(file, sizeof(file), "%s/cd/01000000000000000000000000000000000000", dir);
+	gen_write(file, code, sizeof(code));
+	write_capture();
+	gen_file(&g, 5, 100, sizeof(code), id, sizeof(id), "/usr/lib/libapp.so");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_end(&g);
+	choice.domain = "web01";
+	load();
+	write_as("xml", 0);
+	says("<process id=\"1000\" name=\"web01\" kind=\"domain\">");
+	says("<item name=\"decoded_samples\"><data unit=\"counts\">2</data></item>");
+	says("<item name=\"load_share\"><data unit=\"percent\">50.000000</data></item>");
+	says("<item name=\"branch_share\"><data unit=\"percent\">50.000000</data></item>");
+	says("<item name=\"simd_floating_point_share\"><data unit=\"percent\">100.000000</data></item>");
+	says("<item name=\"cycles\"><data unit=\"counts\">2000</data></item>");
+	says("<item name=\"cpi\"><data unit=\"cycles/instruction\">2.500000</data></item>");
+}
+#endif
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_table), T(test_filters), T(test_order_of_time), cmocka_unit_test(test_order), T(test_spool),
+		T(test_hostile), T(test_packed), T(test_failed_output),
+#ifdef HAVE_CAPSTONE
+		cmocka_unit_test(test_decode), T(test_instruction_mix),
+#endif
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	if (argc == 3 && !strcmp(argv[1], "--capture")) {
+		snprintf(path, sizeof(path), "%s", argv[2]);
+		write_hostile();
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
