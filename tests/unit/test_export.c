@@ -520,9 +520,11 @@ static void test_instruction_mix(void **state)
 	(void)state;
 	memcpy(code + 0x2123, "\x66\x0f\x58\x03", 4);	/* addpd xmm0, [rbx] */
 	memcpy(code + 0x2456, "\x75\x02", 2);
-	snprintf(file, sizeof(file), "%s/cd", dir);
+	snprintf(file, sizeof(file), "%s/u-1000", dir);
 	mkdir(file, 0755);
-	snprintf(file, sizeof(file), "%s/cd/01000000000000000000000000000000000000", dir);
+	snprintf(file, sizeof(file), "%s/u-1000/cd", dir);
+	mkdir(file, 0755);
+	snprintf(file, sizeof(file), "%s/u-1000/cd/01000000000000000000000000000000000000", dir);
 	gen_write(file, code, sizeof(code));
 	write_capture();
 	gen_file(&g, 5, 100, sizeof(code), id, sizeof(id), "/usr/lib/libapp.so");
