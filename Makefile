@@ -170,4 +170,4 @@ clean:
 distclean:
 	$(Q)rm -rf build
 clean-cache:
-	$(Q)rm -rf $(CACHE)
+	$(Q)tests/lab/clean-cache

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/reuse.h"
 #include "report/render.h"
 #include "util/text.h"
 
@@ -147,8 +148,9 @@ static void row(FILE *out, const struct vmp_profile *p, const struct vmp_domain 
 	last(out, "samples", r->samples);
 }
 
-static void agent(FILE *out, const struct vmp_machine *vm)
+static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 {
+	const struct vmp_machine *vm = &m->vms.v[index];
 	uint64_t sum = 0;
 	unsigned int i;
 
@@ -160,6 +162,8 @@ static void agent(FILE *out, const struct vmp_machine *vm)
 	number(out, "bad_frames", vm->bad_frames);
 	number(out, "events", vm->nr_events);
 	number(out, "repaired", vm->space.repaired);
+	number(out, "cr3_reused", vmp_reuse_in_time(&vm->space));
+	number(out, "cr3_in_other_vms", vmp_reuse_in_others(m, index));
 	fputs("\"lost\":{", out);
 	for (i = 0; i < VMPROF_GLOST_NR; i++) {
 		sum += vmp_machine_lost(vm, i);
@@ -199,7 +203,7 @@ static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_doma
 			number(out, vmp_why_key(i), d->why[i]);
 		last(out, vmp_why_key(i), d->why[i]);
 		fputc(',', out);
-		agent(out, vm);
+		agent(out, p->model, d->vm);
 		clock_axis(out, p->model, vm);
 	}
 	number(out, "total", d->total);

@@ -29,6 +29,17 @@ lab_as_root()
 	fi
 }
 
+# What root made in the cache for somebody else belongs to them: lab_give_back FOLDER...
+lab_give_back()
+{
+	local dir
+	[ "$(id -u)" != 0 ] || return 0
+	for dir; do
+		[ ! -e "$dir" ] || [ -z "$(find "$dir" ! -user "$(id -u)" -print -quit 2>&1)" ] ||
+			lab_as_root chown -R "$(id -u):$(id -g)" "$dir" || return
+	done
+}
+
 # Remove the folders FOLDER/NAME-* that nobody used for a day: what older lists
 # and scripts made. lab_prune FOLDER NAME
 lab_prune()

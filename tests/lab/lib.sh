@@ -3,11 +3,13 @@
 # lib.sh - guests and TAP for scripts that run on L1; source it with bash.
 #
 # Guests are called web01 to web09 and have the address 10.77.0.1N. A guest's
-# disk is a throw-away overlay, its serial console is /out/NAME.console.
+# disk is a throw-away overlay in LAB_DISKS, its serial console is /out/NAME.console.
+# Only guests that were defined here (/run/lab/NAME.xml) are ever destroyed.
 # Functions return a status and say on standard error what went wrong.
 
 LAB_SHARE=${LAB_SHARE:-/usr/share/vmprof-lab/${GUEST_SUITE:-trixie}}
 LAB_AGENT_PORT=org.vmprof.agent.0
+LAB_DISKS=${LAB_DISKS:-/var/lib/libvirt/images}
 # Seconds of nested emulation go into each thing that is left out here.
 LAB_GUEST_CMDLINE="quiet loglevel=5 panic=-1 panic_on_warn=1 mitigations=off net.ifnames=0 audit=0 lsm=yama 8250.nr_uarts=1 cryptomgr.notests nowatchdog pci=lastbus=0"
 
@@ -54,7 +56,7 @@ lab_guest_xml()
 	    <emulator>${LAB_EMULATOR:-/usr/local/bin/qemu-system-x86_64}</emulator>
 	    <disk type='file' device='disk'>
 	      <driver name='qemu' type='qcow2' cache='unsafe'/>
-	      <source file='/var/lib/libvirt/images/$name.qcow2'/>
+	      <source file='$LAB_DISKS/$name.qcow2'/>
 	      <target dev='vda' bus='virtio'/>
 	      <address type='pci' bus='0' slot='3'/>
 	    </disk>
@@ -108,8 +110,12 @@ lab_guest_define()
 		esac
 		shift
 	done
-	mkdir -p /var/lib/libvirt/images
-	qemu-img create -q -f qcow2 -F raw -b "${LAB_GUEST_DISK:-/dev/vdb}" "/var/lib/libvirt/images/$name.qcow2" &&
+	if [ ! -e "/run/lab/$name.xml" ] && virsh -q domid "$name" >/dev/null 2>&1; then
+		lab_note "there is a domain $name that is not the lab's; it stays as it is"
+		return 1
+	fi
+	mkdir -p "$LAB_DISKS"
+	qemu-img create -q -f qcow2 -F raw -b "${LAB_GUEST_DISK:-/dev/vdb}" "$LAB_DISKS/$name.qcow2" &&
 	lab_guest_xml "$name" "$vcpus" "$mem_mb" "$channel" "$pmu" "$extra" >"/run/lab/$name.xml" &&
 	virsh -q define "/run/lab/$name.xml" >&2
 }
@@ -239,10 +245,25 @@ lab_guest_reboot()
 # lab_guest_destroy NAME - pull the plug and forget the domain.
 lab_guest_destroy()
 {
+	if [ ! -e "/run/lab/$1.xml" ]; then
+		lab_note "$1 is no guest of the lab's; it is left alone"
+		return 1
+	fi
 	lab_guest_hang_up "$1"
 	virsh -q destroy "$1" >&2
 	virsh -q undefine "$1" >&2
-	rm -f "/var/lib/libvirt/images/$1.qcow2"
+	rm -f "$LAB_DISKS/$1.qcow2" "/run/lab/$1.xml"
+}
+
+# lab_guests_destroy - all guests of the lab, whatever state they are in.
+lab_guests_destroy()
+{
+	local xml name
+	for xml in /run/lab/web0[1-9].xml; do
+		[ -e "$xml" ] || continue
+		name=${xml##*/}
+		lab_guest_destroy "${name%.xml}" 2>/dev/null
+	done
 }
 
 # Did a guest's kernel warn, oops or panic since this file was sourced? Says which.
@@ -306,6 +327,16 @@ ok()
 		pass "$name"
 	else
 		fail "$name" "exit status $status of: $*" "$output"
+	fi
+}
+
+# ok_in_lab NAME CMD... - as ok, but not where this is somebody's own machine.
+ok_in_lab()
+{
+	if [ -n "${LAB_OWN_HOST:-}" ]; then
+		skip "$1" "only on an emulated host"
+	else
+		ok "$@"
 	fi
 }
 

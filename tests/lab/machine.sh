@@ -116,7 +116,8 @@ machine_share()
 		    -device "virtio-9p-pci,fsdev=$1,mount_tag=$1")
 }
 
-# Start QEMU in the background; $1 is the chardev for the job's output.
+# Start QEMU in the background; $1 is the chardev for the job's output, $2 the
+# device for it: a port, or for a shell a terminal (virtconsole).
 machine_start()
 {
 	local cpu=${LAB_CPU:-EPYC,+svm,+npt,-sse4a,+perfctr-core,+perfmon-v2,xlevel=0x80000022}
@@ -137,7 +138,7 @@ machine_start()
 		-drive "file=$guest_image/disk.img,format=raw,if=virtio,readonly=on" \
 		-chardev "file,id=console,path=$run_dir/console.log" -serial chardev:console \
 		-device virtio-serial-pci \
-		-chardev "$1" -device virtserialport,chardev=output,name=org.vmprof.lab.output \
+		-chardev "$1" -device "${2:-virtserialport},chardev=output,name=org.vmprof.lab.output" \
 		-chardev "file,id=status,path=$run_dir/status" \
 		-device virtserialport,chardev=status,name=org.vmprof.lab.status \
 		"${qemu_args[@]}" <&0 2>"$run_dir/qemu.log" &

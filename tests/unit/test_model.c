@@ -8,6 +8,7 @@
 #include "model/clock.h"
 #include "model/model.h"
 #include "model/needed.h"
+#include "model/reuse.h"
 #include "report/profile.h"
 
 #define CR3_A	0x5000000ULL
@@ -122,6 +123,8 @@ static void test_cr3_reuse(void **state)
 	run(VMP_BY_PROCESS);
 	assert_int_equal(of_process("web01", "seq", 10), 3);
 	assert_int_equal(of_process("web01", "true", 11), 4);
+	assert_int_equal(vmp_reuse_in_time(&model->vms.v[0].space), 1);
+	assert_int_equal(vmp_reuse_in_others(model, 0), 0);
 }
 
 static void test_same_cr3_in_two_vms(void **state)
@@ -145,6 +148,9 @@ static void test_same_cr3_in_two_vms(void **state)
 	assert_int_equal(of_process("web02", "postgres", 10), 5);
 	assert_int_equal(domain("web01")->total, 3);
 	assert_int_equal(domain("web02")->total, 5);
+	assert_int_equal(vmp_reuse_in_others(model, 0), 1);
+	assert_int_equal(vmp_reuse_in_others(model, 1), 1);
+	assert_int_equal(vmp_reuse_in_time(&model->vms.v[0].space), 0);
 }
 
 static void test_exec(void **state)
@@ -198,6 +204,8 @@ static void test_vfork(void **state)
 	assert_int_equal(of_process("web01", "make", 20), 2);
 	assert_int_equal(of_process("web01", "make", 21), 16);
 	assert_int_equal(of_process("web01", "make", 10), 37);
+	/* lent and given back */
+	assert_int_equal(vmp_reuse_in_time(&model->vms.v[0].space), 0);
 }
 
 /* Its other threads run on: they are the parent's. */

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# lab-only: yes
 # What start, stop and doctor refuse, that they say why and what to do, and that
 # a refused start leaves nothing behind.
 . /src/tests/lab/cases/common.sh

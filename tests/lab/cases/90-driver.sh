@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # short: yes
+# lab-only: yes
 # 90-driver.sh - the host module by itself, with a bare reader (ringdump) and tiny
 # guests whose profile is known beforehand (twoloops: one process on each vCPU).
 . /src/tests/lab/lib.sh
@@ -13,9 +14,7 @@ plan 51
 
 # It counts the VMs that it sees, and unloads KVM: no guest of other cases may run.
 vmprof stop >/dev/null 2>&1
-for guest in $(virsh list --name); do
-	lab_guest_destroy "$guest"
-done
+lab_guests_destroy
 
 # Start a guest of KVM alone, without libvirt; its QEMU's tgid is then in NAME.pid.
 tiny()
