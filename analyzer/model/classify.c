@@ -2,9 +2,29 @@
 /* classify.c - from a sample's fields to what it hit. */
 #include "model/classify.h"
 
+#define EXIT_PATH_MS	1000	/* kernel work of an exit, and on the page tables it left behind */
+
+/*
+ * Whether an image had ended for good: what runs on its CR3 then is another's
+ * whose beginning was not told.  User code ends with the image; the kernel
+ * goes on for a while on the page tables of a process that has exited.
+ */
+static int is_over(const struct vmp_model *m, const struct vmp_machine *vm, uint32_t image,
+		   const struct vmprof_sample *s)
+{
+	uint64_t end = vm->space.images.v[image].end, grace = vm->clock.error_tsc;
+
+	if (s->tsc <= end)
+		return 0;
+	if (s->cpl != 3)
+		grace += (uint64_t)m->header.tsc_khz * EXIT_PATH_MS;
+	return s->tsc - end > grace;
+}
+
 static void guest(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_hit *hit)
 {
-	struct vmp_space *space = &m->vms.v[hit->vm].space;
+	struct vmp_machine *vm = &m->vms.v[hit->vm];
+	struct vmp_space *space = &vm->space;
 
 	hit->addr = s->guest_ip;
 	if (s->flags & VMPROF_SF_NESTED) {
@@ -14,6 +34,8 @@ static void guest(struct vmp_model *m, const struct vmprof_sample *s, struct vmp
 	hit->kind = s->cpl == 3 ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL;
 	hit->epoch = vmp_space_epoch_at(space, s->tsc);
 	hit->image = vmp_space_owner(space, s->guest_cr3, s->tsc);
+	if (hit->image != VMP_NONE && is_over(m, vm, hit->image, s))
+		hit->image = VMP_NONE;
 	if (hit->kind == VMP_KIND_GUEST_USER && hit->image != VMP_NONE)
 		hit->version = vmp_space_version(space, hit->image, s->tsc);
 }

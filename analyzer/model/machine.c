@@ -150,6 +150,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 			last = g->tsc > last ? g->tsc : last;
 		}
 	}
+	vmp_space_finish(&m->space);
 	m->nr_events = m->events.nr;
 	vmp_vec_free(&m->events);
 	vmp_vec_free(&m->maps);
