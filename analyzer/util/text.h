@@ -27,6 +27,13 @@ const char *vmp_text(char *dst, size_t size, const void *src, size_t len);
 const char *vmp_file_part(char *dst, size_t size, const char *src);
 
 /**
+ * vmp_shell_word() - A foreign name as one word of a shell command, safe to show and to paste.
+ * What cannot be shown becomes bash's $'\xNN'; a word that does not fit @size is "".
+ * Return: @dst.
+ */
+const char *vmp_shell_word(char *dst, size_t size, const char *src);
+
+/**
  * vmp_json_text() - Write a JSON string, quotes included.
  * Bytes that are no UTF-8 are written as the character U+FFFD each.
  */
