@@ -98,7 +98,7 @@ static void totals(FILE *out, const struct vmp_profile *p)
 
 static void losses(FILE *out, const struct vmp_model *m)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, other = 0;
 	uint32_t i;
 
 	key(out, "losses");
@@ -107,7 +107,11 @@ static void losses(FILE *out, const struct vmp_model *m)
 		sum += m->driver.lost[i];
 		if (vmp_driver_loss_key(i))
 			number(out, vmp_driver_loss_key(i), m->driver.lost[i]);
+		else
+			other += m->driver.lost[i];
 	}
+	if (other)
+		number(out, "other", other);
 	last(out, "total", sum);
 	fputs(",\"collector\":[", out);
 	for (i = 0; i < m->losses.nr; i++) {
@@ -149,7 +153,7 @@ static void row(FILE *out, const struct vmp_profile *p, const struct vmp_domain 
 
 static void agent(FILE *out, const struct vmp_machine *vm)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, other = 0;
 	unsigned int i;
 
 	key(out, "agent");
@@ -165,7 +169,11 @@ static void agent(FILE *out, const struct vmp_machine *vm)
 		sum += vmp_machine_lost(vm, i);
 		if (vmp_agent_loss_key(i))
 			number(out, vmp_agent_loss_key(i), vmp_machine_lost(vm, i));
+		else
+			other += vmp_machine_lost(vm, i);
 	}
+	if (other)
+		number(out, "other", other);
 	last(out, "total", sum);
 	fputs("},", out);
 }
