@@ -780,6 +780,34 @@ static void test_needed(void **state)
 	assert_string_equal(n.key[1], "12ab");
 }
 
+/* A file that only an earlier boot's agent told of, and its like that can be had now */
+static void test_needed_after_reboot(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_map(&g, 1600, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/gone.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x800000, 0x900000, 0, 102, "/bin/copy");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_file(&g, 2, 101, 10, (const uint8_t *)"\x12\xac", 2, "/lib/gone.so");
+	gen_file(&g, 3, 102, 10, (const uint8_t *)"\x12\xab", 2, "/bin/copy");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x801000, 1);
+	g.offset = (uint64_t)-4000;
+	gen_clock_at(&g, GEN_VM, 0, 4000, g.offset);
+	gen_hello(&g, 5000, 2, 0);
+	gen_file(&g, 7, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	finish();
+	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 1);	/* and once only */
+	assert_int_equal(n.file[0], 7);
+	assert_string_equal(n.key[0], "12ab");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -793,6 +821,7 @@ int main(void)
 		T(test_out_of_order), T(test_pid_reuse_and_names), T(test_agent_restart),
 		T(test_maps_in_time), T(test_maps_through_fork_and_exit), T(test_maps_after_exec),
 		T(test_kernel), T(test_no_agent), T(test_migration), T(test_needed),
+		T(test_needed_after_reboot),
 		cmocka_unit_test(test_clock_moves), cmocka_unit_test(test_clock_skew),
 		cmocka_unit_test(test_clock_ratio), cmocka_unit_test(test_clock_sources),
 		cmocka_unit_test(test_clock_by_arrival),
