@@ -374,6 +374,13 @@ int vmp_session_begin(struct vmp_session *s)
 	err = vmp_driver_start(&s->driver);
 	if (err)
 		return err;
+	err = vmp_writer_place(s->writer);
+	if (err) {
+		vmp_driver_stop(&s->driver);
+		vmp_err("cannot create %s: %s; choose another place: --output FILE", s->path,
+			strerror(-err));
+		return err;
+	}
 	s->sampling = 1;
 	s->begin_tsc = vmp_tsc_now();
 	s->begin_ns = vmp_now_ns();
