@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "collect/statedir.h"
 #include "report/exits.h"
 #include "report/profile.h"
 #include "report/render.h"
@@ -114,6 +115,9 @@ static void tell_unreadable(const char *path, int err)
 	case -EPROTONOSUPPORT:
 		vmp_err("%s was written by a newer vmprof; read it with that one", safe(path));
 		return;
+	case -EACCES:
+		vmp_err("cannot read %s: %s; sudo vmprof report", safe(path), strerror(-err));
+		return;
 	case -EINVAL:
 		vmp_err("%s is not a file", safe(path));
 		return;
@@ -165,11 +169,11 @@ int cmd_report(int argc, char **argv)
 		.about = "Print, for each domain of a capture, where its time went: samples, share,\n"
 			 "function, module and process, and what limits the profile.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.  Percentages are of the domain's\n"
-			"total: guest samples, its VMM's (KVM and QEMU) and steal.",
+		.more = "Without FILE the latest capture is read, also if --output put it elsewhere.\n"
+			"Percentages are of the domain's total: guest samples, its VMM's (KVM and QEMU) and steal.",
 		.args_max = 1,
 	};
-	char latest[4096];
+	char last[4096], latest[4096];
 	struct vmp_model *m;
 	int args, err, ret;
 
@@ -180,11 +184,14 @@ int cmd_report(int argc, char **argv)
 		return VMP_EXIT_USAGE;
 	r.path = args ? argv[1] : latest;
 	if (!args) {
-		err = vmp_latest_capture(latest, sizeof(latest));
-		if (err) {
+		err = vmp_latest_capture(vmp_state_last(last, sizeof(last)) ? NULL : last, latest,
+					 sizeof(latest));
+		if (err == -ENOENT)
 			vmp_err("no capture under %s: make one with vmprof start, or name a file", vmp_capture_dir());
+		else if (err)
+			tell_unreadable(vmp_capture_dir(), err);
+		if (err)
 			return VMP_EXIT_FAILED;
-		}
 	}
 	err = vmp_model_open(&m, r.path);
 	if (err) {

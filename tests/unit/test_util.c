@@ -307,19 +307,31 @@ static void test_latest_capture(void **state)
 	char path[4096], sub[4096];
 
 	(void)state;
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), -ENOENT);
 	snprintf(sub, sizeof(sub), "%s/web01", dir);
 	assert_int_equal(vmp_make_dirs(sub, 0700), 0);
 	put("old.vmprof", 1000);
 	put("web01/new.vmprof", 2000);
 	put("web01/newest.txt", 3000);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), 0);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), 0);
 	assert_non_null(strstr(path, "/web01/new.vmprof"));
 	put("newer.vmprof", 2001);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), 0);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), 0);
+	assert_non_null(strstr(path, "/newer.vmprof"));
+	/* one that --output put elsewhere counts by its time too */
+	put("elsewhere", 2002);
+	snprintf(sub, sizeof(sub), "%s/elsewhere", dir);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_string_equal(path, sub);
+	put("elsewhere", 1999);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_non_null(strstr(path, "/newer.vmprof"));
+	assert_int_equal(vmp_latest_capture("/removed", path, sizeof(path)), 0);
 	assert_non_null(strstr(path, "/newer.vmprof"));
 	setenv("VMPROF_DIR", "/nowhere/at/all", 1);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_string_equal(path, sub);
 	setenv("VMPROF_DIR", dir, 1);
 }
 
