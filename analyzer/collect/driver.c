@@ -49,6 +49,16 @@ static int load_module(char *why, size_t size)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ENOENT;
 }
 
+const char *vmp_driver_how_to_install(const char *root)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/usr/src/vmprof-" VMPROF_VERSION "/dkms.conf", root);
+	return access(path, R_OK) ?
+	       "make -C host-driver dkms-install (README, \"Install on a real KVM host\")" :
+	       "dkms install vmprof/" VMPROF_VERSION;
+}
+
 static int open_device(struct vmp_driver *d)
 {
 	d->fd = open(VMPROF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -80,8 +90,9 @@ int vmp_driver_open(struct vmp_driver *d)
 	if (err == -ENOENT) {
 		if (load_module(why, sizeof(why))) {
 			vmp_err("the kernel module vmprof cannot be loaded: %s\n"
-				"  not found: build and install it for this kernel: make -C host-driver dkms-install\n"
-				"  else the kernel's log has the reason: dmesg | grep vmprof", why);
+				"  not found: build and install it for this kernel: %s\n"
+				"  else the kernel's log has the reason: dmesg | grep vmprof",
+				why, vmp_driver_how_to_install(""));
 			return -ENOENT;
 		}
 		err = open_device(d);

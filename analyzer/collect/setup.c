@@ -38,7 +38,7 @@ static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_doma
 	int err, added;
 
 	if (d->xml.secured[0])
-		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will not be resolved",
+		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (no_state)",
 			 d->shown, d->xml.secured);
 	added = attach(conn, d);
 	err = vmp_vm_create(&vm, s, d, conn);

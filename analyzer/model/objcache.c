@@ -46,15 +46,21 @@ void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg
 		 (unsigned long long)(h >> 64), (unsigned long long)h);
 }
 
-int vmp_objcache_path(char *buf, size_t size, const char *key)
+const char *vmp_objcache_dir(void)
 {
 	const char *root = getenv("VMPROF_OBJCACHE");
+
+	return root && *root ? root : VMP_OBJCACHE_DIR;
+}
+
+int vmp_objcache_path(char *buf, size_t size, const char *key)
+{
 	size_t n = strlen(key);
 	int len;
 
 	if (n < 3 || n >= VMP_OBJKEY_MAX || strspn(key, "x0123456789abcdef") != n)
 		return -EINVAL;
-	len = snprintf(buf, size, "%s/%.2s/%s", root && *root ? root : VMP_OBJCACHE_DIR,
+	len = snprintf(buf, size, "%s/%.2s/%s", vmp_objcache_dir(),
 		       key, key + 2);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }

@@ -19,6 +19,9 @@
 #define VMP_OBJCACHE_DIR	"/var/cache/vmprof/objects"
 #define VMP_OBJKEY_MAX		(2 * VMPROF_BUILD_ID_MAX + 1)
 
+/** vmp_objcache_dir() - The cache's root: $VMPROF_OBJCACHE, else VMP_OBJCACHE_DIR. */
+const char *vmp_objcache_dir(void);
+
 /**
  * vmp_objcache_key() - Key of a guest's file.
  * @key:     VMP_OBJKEY_MAX bytes.
