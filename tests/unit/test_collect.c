@@ -392,12 +392,12 @@ static void test_doctor_room(void **state)
 	}
 	/* both places that a session fills are looked at */
 	setenv("VMPROF_DIR", "/proc", 1);
-	setenv("VMPROF_OBJCACHE", "/proc/self", 1);
+	setenv("VMPROF_OBJCACHE", "/proc", 1);
 	look();
 	unsetenv("VMPROF_DIR");
 	unsetenv("VMPROF_OBJCACHE");
-	said("below /proc, ");
-	said("below /proc/self, a profile may be cut short: make room, or VMPROF_OBJCACHE=DIR");
+	said("below /proc, a profile may be cut short: make room, or vmprof start --output FILE");
+	said("below /proc, a profile may be cut short: make room, or VMPROF_OBJCACHE=DIR");
 }
 
 /* ----------------------------------------------------------------- XML */
