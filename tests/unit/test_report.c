@@ -437,6 +437,31 @@ static void test_cut_capture(void **state)
 	says("bytes at the end of the capture were not read");
 }
 
+/* Wherever the file ends there is a report up to there, and a warning. */
+static void test_cut_anywhere(void **state)
+{
+	size_t len, cut;
+	uint8_t *all;
+
+	(void)state;
+	gen_end(&g);
+	all = gen_read(path, &len);
+	for (cut = 0; cut < len; cut++) {
+		gen_write(path, all, cut);
+		assert_int_equal(vmp_model_open(&model, path), 0);
+		run();
+		render(vmp_render_text);
+		says("WARNING: ");
+		render(vmp_render_json);
+		assert_non_null(strstr(output, "\"closed\":false"));
+		vmp_profile_destroy(profile);
+		vmp_model_close(model);
+		profile = NULL;
+		model = NULL;
+	}
+	free(all);
+}
+
 static void test_exit_names(void **state)
 {
 	char b[VMP_EXIT_NAME_MAX];
@@ -473,7 +498,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_totals), T(test_text), T(test_filters), T(test_groups), T(test_all_host),
 		T(test_json), T(test_hostile_names), T(test_losses), T(test_no_agent_note), T(test_loss_names), T(test_totals_over_records),
-		T(test_cut_capture), cmocka_unit_test(test_exit_names),
+		T(test_cut_capture), T(test_cut_anywhere), cmocka_unit_test(test_exit_names),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
