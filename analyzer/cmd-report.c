@@ -110,7 +110,7 @@ static void tell_unreadable(const char *path, int err)
 {
 	switch (err) {
 	case -EBADMSG:
-		vmp_err("%s is not a vmprof capture, or its beginning is damaged", safe(path));
+		vmp_err("%s is not a vmprof capture, or its beginning is damaged; vmprof report without FILE reads the latest", safe(path));
 		return;
 	case -EPROTONOSUPPORT:
 		vmp_err("%s was written by a newer vmprof; read it with that one", safe(path));
@@ -119,10 +119,10 @@ static void tell_unreadable(const char *path, int err)
 		vmp_err("cannot read %s: %s; sudo vmprof report", safe(path), strerror(-err));
 		return;
 	case -EINVAL:
-		vmp_err("%s is not a file", safe(path));
+		vmp_err("%s is not a file; captures are files *.vmprof: find %s -name '*.vmprof'", safe(path), vmp_capture_dir());
 		return;
 	}
-	vmp_err("cannot read %s: %s", safe(path), strerror(-err));
+	vmp_err("cannot read %s: %s; vmprof report without FILE reads the latest", safe(path), strerror(-err));
 }
 
 static int render(struct vmp_model *m, const struct vmp_options *o, const struct vmp_render *r, int json)

@@ -102,7 +102,8 @@ int vmp_driver_open(struct vmp_driver *d)
 		return err;
 	}
 	if (err) {
-		vmp_err("cannot open " VMPROF_DEVICE ": %s", strerror(-err));
+		vmp_err("cannot open " VMPROF_DEVICE ": %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 		return err;
 	}
 	err = check_version(d);
@@ -161,8 +162,14 @@ static int refused(int err, const struct vmprof_config *c)
 		vmp_err("this host cannot count that event (type %u, config 0x%llx)\n"
 			"  --event cpu-clock needs no counter; vmprof doctor tells more",
 			c->event_type, c->event_config);
+	else if (err == -EINVAL)
+		vmp_err("this event cannot be sampled (type %u, config 0x%llx); --event cycles can, --event cpu-clock everywhere",
+			c->event_type, c->event_config);
+	else if (err == -EBUSY)
+		vmp_err("the module vmprof is taken by another session; vmprof status tells whose");
 	else
-		vmp_err("the module vmprof refuses the configuration: %s", strerror(-err));
+		vmp_err("the module vmprof refuses the configuration: %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 	return err;
 }
 
@@ -179,7 +186,8 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 	d->ring_bytes = config->ring_bytes;
 	err = map_rings(d);
 	if (err)
-		vmp_err("cannot map the rings of " VMPROF_DEVICE ": %s", strerror(-err));
+		vmp_err("cannot map the rings of " VMPROF_DEVICE ": %s; choose a smaller --buffer",
+			strerror(-err));
 	return err;
 }
 
@@ -201,8 +209,11 @@ int vmp_driver_start(struct vmp_driver *d)
 	else if (err == -ENODEV)
 		vmp_err("the module cannot read KVM's state on this kernel: is kvm_amd or kvm_intel loaded?\n"
 			"  modprobe kvm_amd (or kvm_intel); the kernel's log says more: dmesg | grep vmprof");
+	else if (err == -EINVAL)
+		vmp_err("this event cannot be sampled; --event cycles can, --event cpu-clock everywhere");
 	else
-		vmp_err("sampling cannot begin: %s", strerror(-err));
+		vmp_err("sampling cannot begin: %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 	return err;
 }
 
@@ -210,7 +221,7 @@ int vmp_driver_stop(struct vmp_driver *d)
 {
 	if (!ioctl(d->fd, VMPROF_IOC_STOP))
 		return 0;
-	vmp_err("the module vmprof does not stop: %m");
+	vmp_err("the module vmprof does not stop: %m; dmesg | grep vmprof has the reason, rmmod vmprof ends it");
 	return -errno;
 }
 

@@ -425,7 +425,8 @@ static void run(struct vmp_session *s)
 	}
 	err = vmp_control_open(&s->control);
 	if (err) {
-		vmp_err("cannot open the control socket: %s", strerror(-err));
+		vmp_err("cannot open the control socket: %s; VMPROF_RUN_DIR=DIR names another place for it",
+			strerror(-err));
 		snprintf(s->error, sizeof(s->error), "no control socket");
 		return;
 	}
@@ -453,7 +454,9 @@ int vmp_collect(const struct vmp_session_opts *opts, int start_fd)
 	vmp_log_set(session_log, s);
 	s->lock_fd = vmp_state_lock();
 	if (s->lock_fd < 0) {
-		vmp_err("cannot become the collector: %s", strerror(-s->lock_fd));
+		vmp_err("cannot become the collector: %s%s", strerror(-s->lock_fd),
+			s->lock_fd == -EBUSY ? "; a session runs: vmprof status" :
+			"; VMPROF_RUN_DIR=DIR names another place than /run/vmprof");
 		tell_start(s, 1);
 		return VMP_EXIT_FAILED;
 	}
