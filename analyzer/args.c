@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect/statedir.h"
 #include "util/capdir.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -53,29 +54,35 @@ static void tell_unreadable(const char *path, int err)
 {
 	switch (err) {
 	case -EBADMSG:
-		vmp_err("%s is not a vmprof capture, or its beginning is damaged", args_safe(path));
+		vmp_err("%s is not a vmprof capture, or its beginning is damaged; without FILE the latest is read", args_safe(path));
 		return;
 	case -EPROTONOSUPPORT:
 		vmp_err("%s was written by a newer vmprof; read it with that one", args_safe(path));
 		return;
+	case -EACCES:
+		vmp_err("cannot read %s: %s; run this command with sudo", args_safe(path), strerror(-err));
+		return;
 	case -EINVAL:
-		vmp_err("%s is not a file", args_safe(path));
+		vmp_err("%s is not a file; captures are files *.vmprof: find %s -name '*.vmprof'", args_safe(path), vmp_capture_dir());
 		return;
 	}
-	vmp_err("cannot read %s: %s", args_safe(path), strerror(-err));
+	vmp_err("cannot read %s: %s; without FILE the latest capture is read", args_safe(path), strerror(-err));
 }
 
 int args_open(struct vmp_model **m, const char **path)
 {
-	static char latest[4096];
+	static char last[4096], latest[4096];
 	int err;
 
 	if (!*path) {
-		err = vmp_latest_capture(latest, sizeof(latest));
-		if (err) {
+		err = vmp_latest_capture(vmp_state_last(last, sizeof(last)) ? NULL : last, latest,
+					 sizeof(latest));
+		if (err == -ENOENT)
 			vmp_err("no capture under %s: make one with vmprof start, or name a file", vmp_capture_dir());
+		else if (err)
+			tell_unreadable(vmp_capture_dir(), err);
+		if (err)
 			return err;
-		}
 		*path = latest;
 	}
 	err = vmp_model_open(m, *path);

@@ -12,12 +12,14 @@
 #include "util/log.h"
 #include "util/opts.h"
 
-static void line(const char *mark, const char *fmt, va_list ap)
+static void line(struct vmp_checks *c, const char *mark, const char *fmt, va_list ap)
 {
-	printf("%s  ", mark);
-	vprintf(fmt, ap);
-	printf("\n");
-	fflush(stdout);
+	FILE *out = c->out ? c->out : stdout;
+
+	fprintf(out, "%s  ", mark);
+	vfprintf(out, fmt, ap);
+	fputc('\n', out);
+	fflush(out);
 }
 
 void vmp_check_good(struct vmp_checks *c, const char *fmt, ...)
@@ -26,7 +28,7 @@ void vmp_check_good(struct vmp_checks *c, const char *fmt, ...)
 
 	c->good++;
 	va_start(ap, fmt);
-	line("ok", fmt, ap);
+	line(c, "ok", fmt, ap);
 	va_end(ap);
 }
 
@@ -36,7 +38,7 @@ void vmp_check_remark(struct vmp_checks *c, const char *fmt, ...)
 
 	c->remarks++;
 	va_start(ap, fmt);
-	line("--", fmt, ap);
+	line(c, "--", fmt, ap);
 	va_end(ap);
 }
 
@@ -46,7 +48,7 @@ void vmp_check_fault(struct vmp_checks *c, const char *fmt, ...)
 
 	c->faults++;
 	va_start(ap, fmt);
-	line("!!", fmt, ap);
+	line(c, "!!", fmt, ap);
 	va_end(ap);
 }
 

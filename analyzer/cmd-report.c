@@ -122,8 +122,8 @@ int cmd_report(int argc, char **argv)
 		.about = "Print, for each domain of a capture, where its time went: samples, share,\n"
 			 "function, module and process, and what limits the profile.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.  Percentages are of the domain's\n"
-			"total: guest samples, its VMM's (KVM and QEMU) and steal.",
+		.more = "Without FILE the latest capture is read, wherever vmprof start put it.\n"
+			"Percentages are of the domain's total: guest samples, its VMM's (KVM and QEMU) and steal.",
 		.args_max = 1,
 	};
 	struct vmp_model *m;

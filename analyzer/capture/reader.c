@@ -8,9 +8,11 @@
  */
 #include "capture/reader.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -53,6 +55,15 @@ static int read_at(int fd, void *data, size_t len, uint64_t offset)
 	return 0;
 }
 
+/* A file that ends within its header, but as one of ours: a capture of no block. */
+static int is_cut_header(const struct vmp_reader *r, int fd)
+{
+	__le64 magic = htole64(VMPROF_CAP_MAGIC), got;
+	size_t len = r->size < sizeof(got) ? (size_t)r->size : sizeof(got);
+
+	return r->size < sizeof(r->header) && !read_at(fd, &got, len, 0) && !memcmp(&got, &magic, len);
+}
+
 int vmp_reader_open_fd(struct vmp_reader **out, int fd)
 {
 	struct vmp_reader *r;
@@ -67,16 +78,21 @@ int vmp_reader_open_fd(struct vmp_reader **out, int fd)
 	if (!r)
 		return -ENOMEM;
 	r->size = (uint64_t)st.st_size;
-	err = read_at(fd, &r->header, sizeof(r->header), 0);
-	if (err == -ENODATA)
-		err = -EBADMSG;
-	if (!err)
-		err = vmp_header_check(&r->header);
+	if (is_cut_header(r, fd)) {
+		r->why = "the file ends within its header";
+		err = 0;
+	} else {
+		err = read_at(fd, &r->header, sizeof(r->header), 0);
+		if (err == -ENODATA)
+			err = -EBADMSG;
+		if (!err)
+			err = vmp_header_check(&r->header);
+		r->stop = r->size;
+	}
 	if (err)
 		goto free_reader;
 	r->fd = fd;
 	r->first = r->header.header_bytes;
-	r->stop = r->size;
 	vmp_reader_rewind(r);
 	*out = r;
 	return 0;
@@ -172,7 +188,7 @@ static struct vmp_block accept(struct vmp_reader *r)
 
 	r->offset = r->next;
 	r->next = r->offset + sizeof(*b) + vmp_padded(b->stored_bytes);
-	r->indexed = b->type == VMPROF_CAP_INDEX && r->next >= r->stop;
+	r->indexed = b->type == VMPROF_CAP_INDEX && r->next == r->stop;
 	return (struct vmp_block){
 		.type = b->type, .flags = b->flags, .source = b->source,
 		.tsc_first = b->tsc_first, .tsc_last = b->tsc_last,

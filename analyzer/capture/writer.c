@@ -11,6 +11,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@
 
 struct vmp_writer {
 	int fd;
+	char *path, *temp;	/* temp: NULL once it has its own name */
 	uint64_t end;		/* end of the last whole block */
 	ZSTD_CCtx *zstd;
 	void *packed;
@@ -77,9 +79,9 @@ static int open_new(const char *path)
 	int fd = open(path, flags, 0600);
 
 	if (fd < 0 && errno == EEXIST) {
+		/* left behind by a session that never began */
 		if (!replaceable(path))
 			return -EEXIST;
-		/* A reader of the old capture keeps it. */
 		if (unlink(path))
 			return -errno;
 		fd = open(path, flags, 0600);
@@ -87,25 +89,40 @@ static int open_new(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static void free_writer(struct vmp_writer *w)
+{
+	ZSTD_freeCCtx(w->zstd);
+	free(w->packed);
+	free(w->index);
+	free(w->path);
+	free(w->temp);
+	free(w);
+}
+
 int vmp_writer_create(struct vmp_writer **out, const char *path,
 		      const struct vmprof_cap_header *proto)
 {
 	struct vmprof_cap_header h = *proto;
 	struct vmp_writer *w;
+	struct stat st;
 	int err;
 
+	if (!lstat(path, &st) && !replaceable(path))
+		return -EEXIST;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->zstd = ZSTD_createCCtx();
-	if (!w->zstd) {
+	w->path = strdup(path);
+	if (!w->zstd || !w->path || asprintf(&w->temp, "%s.new", path) < 0) {
+		w->temp = NULL;
 		err = -ENOMEM;
 		goto free_writer;
 	}
-	w->fd = open_new(path);
+	w->fd = open_new(w->temp);
 	if (w->fd < 0) {
 		err = w->fd;
-		goto free_zstd;
+		goto free_writer;
 	}
 	vmp_header_seal(&h);
 	err = write_at(w->fd, &h, sizeof(h), 0);
@@ -117,12 +134,28 @@ int vmp_writer_create(struct vmp_writer **out, const char *path,
 
 remove_file:
 	close(w->fd);
-	unlink(path);
-free_zstd:
-	ZSTD_freeCCtx(w->zstd);
+	unlink(w->temp);
 free_writer:
-	free(w);
+	free_writer(w);
 	return err;
+}
+
+int vmp_writer_place(struct vmp_writer *w)
+{
+	/* A reader of an earlier capture there keeps it. */
+	if (w->temp && rename(w->temp, w->path))
+		return -errno;
+	free(w->temp);
+	w->temp = NULL;
+	return 0;
+}
+
+void vmp_writer_discard(struct vmp_writer *w)
+{
+	close(w->fd);
+	if (w->temp)
+		unlink(w->temp);
+	free_writer(w);
 }
 
 static int grow(void **buf, size_t *room, size_t need, size_t elem)
@@ -230,7 +263,7 @@ uint64_t vmp_writer_bytes(const struct vmp_writer *w)
 int vmp_writer_close(struct vmp_writer *w)
 {
 	size_t bytes = w->nr_index * sizeof(*w->index);
-	int err = 0;
+	int placed, err = 0;
 
 	/* An index too large for one block is left out: walking does it too. */
 	if (bytes <= VMPROF_CAP_RAW_MAX) {
@@ -242,9 +275,7 @@ int vmp_writer_close(struct vmp_writer *w)
 		err = -errno;
 	if (close(w->fd) && !err)
 		err = -errno;
-	ZSTD_freeCCtx(w->zstd);
-	free(w->packed);
-	free(w->index);
-	free(w);
-	return err;
+	placed = vmp_writer_place(w);	/* after an error too: what there is counts */
+	free_writer(w);
+	return err ? err : placed;
 }

@@ -12,8 +12,9 @@ struct vmp_writer;
 /**
  * vmp_writer_create() - New capture file, mode 0600.
  * @w:     The writer on success; end it with vmp_writer_close().
- * @path:  Where.  An earlier capture or an empty file there is replaced;
- *         anything else is left alone.
+ * @path:  Where.  It is written as PATH.new until vmp_writer_place(): an earlier
+ *         capture or an empty file there is replaced only then; anything
+ *         else is left alone.
  * @proto: session, realtime_ns, tsc and tsc_khz in host order; the rest is ignored.
  *
  * Return: 0, -EEXIST (something that is no capture is there), -errno of open or write.
@@ -38,11 +39,17 @@ int vmp_writer_create(struct vmp_writer **w, const char *path,
 int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
 		     const void *data, size_t len, uint64_t tsc_first, uint64_t tsc_last);
 
+/** vmp_writer_place() - Give the file its name; what was there is gone.  Return: 0 or -errno. */
+int vmp_writer_place(struct vmp_writer *w);
+
+/** vmp_writer_discard() - Nothing was recorded: remove the file unless it has its name; free. */
+void vmp_writer_discard(struct vmp_writer *w);
+
 /** vmp_writer_bytes() - Size of the file so far. */
 uint64_t vmp_writer_bytes(const struct vmp_writer *w);
 
 /**
- * vmp_writer_close() - Append the index, bring all to disk, free the writer.
+ * vmp_writer_close() - Append the index, place the file, bring all to disk, free the writer.
  *
  * The writer is gone whatever is returned.  After an error the file lacks
  * only its index, or what the kernel could not store.

@@ -8,6 +8,7 @@
 #include "collect/clock.h"
 #include "collect/vm.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #define HELLO_PATIENCE_NS 5000000000ULL
 
@@ -93,10 +94,11 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 static void check_channel(struct vmp_checks *c, struct vmp_vm *vm, int busy)
 {
 	const char *name = vm->dom.shown;
+	char word[1024];
 
 	if (!vm->dom.xml.has_channel)
 		vmp_check_remark(c, "%s: no agent channel yet, vmprof start adds it; now: vmprof attach --domain %s",
-				 name, name);
+				 name, vmp_shell_word(word, sizeof(word), vm->dom.name));
 	else if (!vm->dom.xml.channel_path[0])
 		vmp_check_fault(c, "%s: its channel org.vmprof.agent.0 is no UNIX socket: virsh edit %s",
 				name, name);

@@ -64,7 +64,8 @@ static int fill(virDomainPtr dom, struct vmp_domain *d)
 	memset(d, 0, sizeof(*d));
 	vmp_text(d->shown, sizeof(d->shown), name, strlen(name));
 	if (strlen(name) >= sizeof(d->name)) {
-		vmp_err("domain '%s': its name is too long", d->shown);
+		vmp_err("domain '%s': its name is too long; give it one of less than %zu bytes: virsh domrename",
+			d->shown, sizeof(d->name));
 		return -EIO;
 	}
 	strcpy(d->name, name);
@@ -73,8 +74,8 @@ static int fill(virDomainPtr dom, struct vmp_domain *d)
 		return -ESRCH;
 	}
 	if (virDomainGetUUIDString(dom, d->uuid) || read_xml(dom, &d->xml)) {
-		vmp_err("domain '%s': libvirt does not describe it: %s", d->shown,
-			vmp_libvirt_error());
+		vmp_err("domain '%s': libvirt does not describe it: %s\n"
+			"  try yourself: virsh dumpxml %s", d->shown, vmp_libvirt_error(), d->shown);
 		return -EIO;
 	}
 	if (!d->xml.is_kvm) {
@@ -103,7 +104,9 @@ int vmp_domain_find(virConnectPtr conn, const char *name, struct vmp_domain *d)
 
 		vmp_text(safe, sizeof(safe), name, strlen(name));
 		if (e && e->code != VIR_ERR_NO_DOMAIN) {
-			vmp_err("domain '%s': %s", safe, vmp_libvirt_error());
+			vmp_err("domain '%s': %s\n"
+				"  does libvirt answer?  virsh list; else: systemctl restart libvirtd (or virtqemud)",
+				safe, vmp_libvirt_error());
 			return -EIO;
 		}
 		vmp_err("there is no domain '%s'; virsh list --all shows what there is", safe);
@@ -121,7 +124,9 @@ int vmp_domain_list(virConnectPtr conn, struct vmp_domain **list)
 
 	nr = virConnectListAllDomains(conn, &doms, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
 	if (nr < 0) {
-		vmp_err("cannot list the domains: %s", vmp_libvirt_error());
+		vmp_err("cannot list the domains: %s\n"
+			"  does libvirt answer?  virsh list; else: systemctl restart libvirtd (or virtqemud)",
+			vmp_libvirt_error());
 		return -EIO;
 	}
 	*list = calloc(nr ? nr : 1, sizeof(**list));
@@ -160,11 +165,13 @@ int vmp_domain_attach(virConnectPtr conn, struct vmp_domain *d)
 	}
 	dom = virDomainLookupByName(conn, d->name);
 	if (!dom || virDomainAttachDeviceFlags(dom, VMP_CHANNEL_XML, VIR_DOMAIN_AFFECT_LIVE)) {
-		vmp_err("domain '%s': cannot add the agent's channel: %s", d->shown,
+		vmp_err("domain '%s': cannot add the agent's channel: %s\n"
+			"  the log has more: journalctl -u libvirtd -u virtqemud", d->shown,
 			vmp_libvirt_error());
 		err = -EIO;
 	} else if (read_xml(dom, &d->xml) || !d->xml.channel_path[0]) {
-		vmp_err("domain '%s': libvirt took the agent's channel but does not show it", d->shown);
+		vmp_err("domain '%s': libvirt took the agent's channel but does not show it\n"
+			"  see what it made of it: virsh dumpxml %s", d->shown, d->shown);
 		err = -EIO;
 	}
 	if (dom)

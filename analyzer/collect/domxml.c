@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libxml/parser.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <vmprof/agent_proto.h>
 
@@ -51,6 +52,20 @@ static void read_channel(xmlNode *channel, struct vmp_domxml *out)
 		     sizeof(out->channel_path));
 }
 
+/* SEV encrypts memory alone unless bit 2 of its policy (AMD's SEV API, guest policy)
+   asks for SEV-ES, which encrypts the registers too. */
+static void read_security(xmlNode *n, struct vmp_domxml *out)
+{
+	xmlNode *policy = child(n, "policy");
+	xmlChar *text = policy ? xmlNodeGetContent(policy) : NULL;
+	unsigned long bits = text ? strtoul((const char *)text, NULL, 0) : 0;
+
+	xmlFree(text);
+	attr(n, "type", out->secured, sizeof(out->secured));
+	if (!strcmp(out->secured, "sev"))
+		strcpy(out->secured, bits & 4 ? "sev-es" : "");
+}
+
 int vmp_domxml_parse(const char *xml, size_t len, struct vmp_domxml *out)
 {
 	xmlNode *root, *n;
@@ -68,7 +83,7 @@ int vmp_domxml_parse(const char *xml, size_t len, struct vmp_domxml *out)
 	}
 	memset(out, 0, sizeof(*out));
 	out->is_kvm = !strcmp(attr(root, "type", buf, sizeof(buf)), "kvm");
-	attr(child(root, "launchSecurity"), "type", out->secured, sizeof(out->secured));
+	read_security(child(root, "launchSecurity"), out);
 	n = child(root, "devices");
 	for (n = n ? n->children : NULL; n; n = n->next)
 		if (is_element(n, "channel"))

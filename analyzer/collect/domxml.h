@@ -16,7 +16,8 @@ struct vmp_domxml {
 	int has_channel;		/* a channel of the agent's name */
 	char channel_path[108];		/* its UNIX socket on the host; "" none */
 	enum vmp_port_state port;
-	char secured[16];		/* launchSecurity: "sev", "sev-snp", "tdx"; "" none */
+	char secured[16];		/* launchSecurity that hides registers: "sev-es",
+					   "sev-snp", "tdx", ...; "" none (plain SEV does not) */
 };
 
 /**

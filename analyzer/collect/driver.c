@@ -49,6 +49,16 @@ static int load_module(char *why, size_t size)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ENOENT;
 }
 
+const char *vmp_driver_how_to_install(const char *root)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/usr/src/vmprof-" VMPROF_VERSION "/dkms.conf", root);
+	return access(path, R_OK) ?
+	       "make -C host-driver dkms-install (README, \"Install on a real KVM host\")" :
+	       "dkms install vmprof/" VMPROF_VERSION;
+}
+
 static int open_device(struct vmp_driver *d)
 {
 	d->fd = open(VMPROF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -80,8 +90,9 @@ int vmp_driver_open(struct vmp_driver *d)
 	if (err == -ENOENT) {
 		if (load_module(why, sizeof(why))) {
 			vmp_err("the kernel module vmprof cannot be loaded: %s\n"
-				"  not found: build and install it for this kernel: make -C host-driver dkms-install\n"
-				"  else the kernel's log has the reason: dmesg | grep vmprof", why);
+				"  not found: build and install it for this kernel: %s\n"
+				"  else the kernel's log has the reason: dmesg | grep vmprof",
+				why, vmp_driver_how_to_install(""));
 			return -ENOENT;
 		}
 		err = open_device(d);
@@ -91,7 +102,8 @@ int vmp_driver_open(struct vmp_driver *d)
 		return err;
 	}
 	if (err) {
-		vmp_err("cannot open " VMPROF_DEVICE ": %s", strerror(-err));
+		vmp_err("cannot open " VMPROF_DEVICE ": %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 		return err;
 	}
 	err = check_version(d);
@@ -150,8 +162,14 @@ static int refused(int err, const struct vmprof_config *c)
 		vmp_err("this host cannot count that event (type %u, config 0x%llx)\n"
 			"  --event cpu-clock needs no counter; vmprof doctor tells more",
 			c->event_type, c->event_config);
+	else if (err == -EINVAL)
+		vmp_err("this event cannot be sampled (type %u, config 0x%llx); --event cycles can, --event cpu-clock everywhere",
+			c->event_type, c->event_config);
+	else if (err == -EBUSY)
+		vmp_err("the module vmprof is taken by another session; vmprof status tells whose");
 	else
-		vmp_err("the module vmprof refuses the configuration: %s", strerror(-err));
+		vmp_err("the module vmprof refuses the configuration: %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 	return err;
 }
 
@@ -168,7 +186,8 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 	d->ring_bytes = config->ring_bytes;
 	err = map_rings(d);
 	if (err)
-		vmp_err("cannot map the rings of " VMPROF_DEVICE ": %s", strerror(-err));
+		vmp_err("cannot map the rings of " VMPROF_DEVICE ": %s; choose a smaller --buffer",
+			strerror(-err));
 	return err;
 }
 
@@ -190,8 +209,11 @@ int vmp_driver_start(struct vmp_driver *d)
 	else if (err == -ENODEV)
 		vmp_err("the module cannot read KVM's state on this kernel: is kvm_amd or kvm_intel loaded?\n"
 			"  modprobe kvm_amd (or kvm_intel); the kernel's log says more: dmesg | grep vmprof");
+	else if (err == -EINVAL)
+		vmp_err("this event cannot be sampled; --event cycles can, --event cpu-clock everywhere");
 	else
-		vmp_err("sampling cannot begin: %s", strerror(-err));
+		vmp_err("sampling cannot begin: %s\n"
+			"  the kernel's log has the reason: dmesg | grep vmprof", strerror(-err));
 	return err;
 }
 
@@ -199,7 +221,7 @@ int vmp_driver_stop(struct vmp_driver *d)
 {
 	if (!ioctl(d->fd, VMPROF_IOC_STOP))
 		return 0;
-	vmp_err("the module vmprof does not stop: %m");
+	vmp_err("the module vmprof does not stop: %m; dmesg | grep vmprof has the reason, rmmod vmprof ends it");
 	return -errno;
 }
 

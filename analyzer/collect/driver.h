@@ -29,6 +29,9 @@ int vmp_driver_open(struct vmp_driver *d);
 int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 		      const uint32_t *vms, uint32_t nr);
 
+/** vmp_driver_how_to_install() - The command that helps where there is no module; @root: "" or a fake. */
+const char *vmp_driver_how_to_install(const char *root);
+
 /** vmp_driver_start() - Sampling begins. Return: 0 or -errno. */
 int vmp_driver_start(struct vmp_driver *d);
 

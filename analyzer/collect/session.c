@@ -342,7 +342,10 @@ static void loop(struct vmp_session *s)
 	while (s->phase != VMP_OVER) {
 		nr = fill(s, p);
 		if (poll(p, nr, timeout_ms(s)) < 0 && errno != EINTR) {
-			vmp_session_fail(s, "poll: %m");
+			vmp_session_fail(s, "poll: %m; what was sampled until now is kept: vmprof report %s",
+					 s->path);
+			if (s->begin_ns)
+				vmp_store_rings(s);
 			break;
 		}
 		serve(s, p, nr, vmp_now_ns());
@@ -401,11 +404,11 @@ static void tear_down(struct vmp_session *s)
 
 	vmp_monitor_stop(&s->monitor);
 	vmp_driver_close(&s->driver);
-	if (s->writer) {
-		/* it never sampled: leave nothing behind */
+	/* if it never sampled nothing is left behind, and what was there stays */
+	if (s->writer && !s->begin_ns)
+		vmp_writer_discard(s->writer);
+	else if (s->writer)
 		vmp_writer_close(s->writer);
-		unlink(s->path);
-	}
 	for (i = 0; i < s->nr_vms; i++)
 		vmp_vm_free(s->vms[i]);
 	vmp_comms_free(&s->comms);
@@ -422,7 +425,8 @@ static void run(struct vmp_session *s)
 	}
 	err = vmp_control_open(&s->control);
 	if (err) {
-		vmp_err("cannot open the control socket: %s", strerror(-err));
+		vmp_err("cannot open the control socket: %s; VMPROF_RUN_DIR=DIR names another place for it",
+			strerror(-err));
 		snprintf(s->error, sizeof(s->error), "no control socket");
 		return;
 	}
@@ -450,7 +454,9 @@ int vmp_collect(const struct vmp_session_opts *opts, int start_fd)
 	vmp_log_set(session_log, s);
 	s->lock_fd = vmp_state_lock();
 	if (s->lock_fd < 0) {
-		vmp_err("cannot become the collector: %s", strerror(-s->lock_fd));
+		vmp_err("cannot become the collector: %s%s", strerror(-s->lock_fd),
+			s->lock_fd == -EBUSY ? "; a session runs: vmprof status" :
+			"; VMPROF_RUN_DIR=DIR names another place than /run/vmprof");
 		tell_start(s, 1);
 		return VMP_EXIT_FAILED;
 	}

@@ -38,7 +38,7 @@ static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_doma
 	int err, added;
 
 	if (d->xml.secured[0])
-		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will not be resolved",
+		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (no_state)",
 			 d->shown, d->xml.secured);
 	added = attach(conn, d);
 	err = vmp_vm_create(&vm, s, d, conn);
@@ -168,7 +168,7 @@ static int choose_path(struct vmp_session *s)
 		root = s->opts->output[0] == '/' ? "" : getcwd(cwd, sizeof(cwd));
 		if (!root || snprintf(s->path, sizeof(s->path), "%s%s%s", root, *root ? "/" : "",
 				      s->opts->output) >= (int)sizeof(s->path)) {
-			vmp_err("--output: the path is too long");
+			vmp_err("--output: the path is too long; choose a shorter one: --output FILE");
 			return -ENAMETOOLONG;
 		}
 		return 0;
@@ -202,7 +202,7 @@ static int create_file(struct vmp_session *s)
 	if (err == -EEXIST)
 		vmp_err("%s is there already and is no capture; choose another --output", safe);
 	else if (err)
-		vmp_err("cannot create %s: %s", safe, strerror(-err));
+		vmp_err("cannot create %s: %s; choose another place: --output FILE", safe, strerror(-err));
 	else
 		vmp_info("writing %s", safe);
 	return err;
@@ -346,7 +346,8 @@ int vmp_session_setup(struct vmp_session *s)
 		return err;
 	err = vmp_monitor_start(&s->monitor, s->opts->uri);
 	if (err) {
-		vmp_err("cannot start the helper that talks to libvirt: %s", strerror(-err));
+		vmp_err("cannot start the helper that talks to libvirt: %s\n"
+			"  what limits processes and files shows: ulimit -a", strerror(-err));
 		return err;
 	}
 	err = vmp_driver_open(&s->driver);
@@ -374,6 +375,13 @@ int vmp_session_begin(struct vmp_session *s)
 	err = vmp_driver_start(&s->driver);
 	if (err)
 		return err;
+	err = vmp_writer_place(s->writer);
+	if (err) {
+		vmp_driver_stop(&s->driver);
+		vmp_err("cannot create %s: %s; choose another place: --output FILE", s->path,
+			strerror(-err));
+		return err;
+	}
 	s->sampling = 1;
 	s->begin_tsc = vmp_tsc_now();
 	s->begin_ns = vmp_now_ns();

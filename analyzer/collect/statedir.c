@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,6 +50,30 @@ int vmp_state_look(pid_t *pid, char **json)
 	if (locked)
 		return VMP_STATE_RUNNING;
 	return *json ? VMP_STATE_STALE : VMP_STATE_NONE;
+}
+
+int vmp_state_last(char *buf, size_t size)
+{
+	struct json_object *o, *file;
+	char path[PATH_MAX], *text;
+	size_t len;
+	int err;
+
+	err = vmp_file_read(vmp_state_path(path, sizeof(path), "last.json"), 1 << 20, &text, &len);
+	if (err)
+		return err;
+	text[len] = 0;
+	o = json_tokener_parse(text);
+	free(text);
+	err = -ENOENT;
+	if (json_object_object_get_ex(o, "file", &file) &&
+	    json_object_is_type(file, json_type_string) &&
+	    (size_t)json_object_get_string_len(file) < size) {
+		strcpy(buf, json_object_get_string(file));
+		err = 0;
+	}
+	json_object_put(o);
+	return err;
 }
 
 int vmp_state_lock(void)

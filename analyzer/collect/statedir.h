@@ -39,6 +39,12 @@ int vmp_state_look(pid_t *pid, char **json);
  */
 int vmp_state_lock(void);
 
+/**
+ * vmp_state_last() - The capture of the last session since the host's boot.
+ * Return: 0, -ENOENT none is known, -errno of reading (-EACCES: not root).
+ */
+int vmp_state_last(char *buf, size_t size);
+
 /** vmp_state_clean() - Remove what a killed collector left behind. */
 void vmp_state_clean(void);
 

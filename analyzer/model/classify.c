@@ -10,6 +10,36 @@ static void look_up(const struct vmp_space *space, uint64_t cr3, uint64_t tsc, s
 	r->version = r->image == VMP_NONE ? 0 : vmp_space_version_span(space, r->image, tsc, &r->valid);
 }
 
+#define EXIT_PATH_MS	1000	/* kernel work of an exit, and on the page tables it left behind */
+
+/*
+ * Whether an image had ended for good: what runs on its CR3 then is another's
+ * whose beginning was not told.  User code ends with the image; the kernel
+ * goes on for a while on the page tables of a process that has exited.
+ */
+static int is_over(const struct vmp_model *m, const struct vmp_machine *vm, uint32_t image,
+		   const struct vmprof_sample *s)
+{
+	uint64_t end = vm->space.images.v[image].end, grace = vm->clock.error_tsc;
+
+	if (s->tsc <= end)
+		return 0;
+	if (s->cpl != 3)
+		grace += (uint64_t)m->header.tsc_khz * EXIT_PATH_MS;
+	return s->tsc - end > grace;
+}
+
+/* What is known of the CR3 at the time, for this sample */
+static void take(const struct vmp_model *m, const struct vmp_residence *r,
+		 const struct vmprof_sample *s, struct vmp_hit *hit)
+{
+	hit->epoch = r->epoch;
+	if (r->image == VMP_NONE || is_over(m, &m->vms.v[hit->vm], r->image, s))
+		return;
+	hit->image = r->image;
+	hit->version = hit->kind == VMP_KIND_GUEST_USER ? r->version : 0;
+}
+
 static struct vmp_residence *residence(const struct vmp_model *m, struct vmp_residence *cache,
 				       const struct vmprof_sample *s, uint32_t vm)
 {
@@ -63,9 +93,7 @@ int vmp_classify_known(const struct vmp_model *m, struct vmp_residence *cache,
 	if (kind == VMP_KIND_GUEST_NESTED)
 		return 0;
 	*out = residence(m, cache, s, hit->vm);
-	hit->epoch = (*out)->epoch;
-	hit->image = (*out)->image;
-	hit->version = kind == VMP_KIND_GUEST_USER ? (*out)->version : 0;
+	take(m, *out, s, hit);
 	return 0;
 }
 
@@ -85,8 +113,6 @@ int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_
 	if (err || kind >= VMP_KIND_GUEST_NESTED)
 		return err;
 	look_up(&m->vms.v[hit->vm].space, s->guest_cr3, s->tsc, &r);
-	hit->epoch = r.epoch;
-	hit->image = r.image;
-	hit->version = kind == VMP_KIND_GUEST_USER ? r.version : 0;
+	take(m, &r, s, hit);
 	return 0;
 }

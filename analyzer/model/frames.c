@@ -37,6 +37,23 @@ static struct vmp_boot *boot(struct in *in)
 	return &in->m->boots.v[in->m->boots.nr - 1];
 }
 
+static void add_event(struct in *in, struct vmp_guest_event *ev)
+{
+	ev->seen = in->seen;
+	ev->epoch = in->m->boots.nr - 1;
+	ev->order = in->m->events.nr;
+	ev->nr_maps = in->m->maps.nr - ev->map;
+	if (vmp_vec_push(&in->m->events, *ev))
+		in->err = -ENOMEM;
+}
+
+static void add_mark(struct in *in, enum vmprof_msg type, uint64_t tsc)
+{
+	struct vmp_guest_event ev = { .tsc = tsc, .type = type, .map = in->m->maps.nr };
+
+	add_event(in, &ev);
+}
+
 static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 {
 	struct vmp_machine *m = in->m;
@@ -51,8 +68,11 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 		m->lost[i] += m->lost_now[i];
 		m->lost_now[i] = 0;
 	}
-	if (last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id)))
-		return;		/* the agent or the collector was restarted */
+	if (last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id))) {
+		/* the agent was restarted: what happened in between was not told */
+		add_mark(in, VMPROF_MSG_HELLO, h->tsc);
+		return;
+	}
 	memcpy(b.boot_id, h->boot_id, sizeof(b.boot_id));
 	b.release = str(in, h->release.p, h->release.len);
 	if (vmp_vec_push(&m->boots, b))
@@ -123,16 +143,6 @@ static void add_map(struct in *in, const struct vmp_msg_map *msg)
 	/* a deleted file is the same file as before */
 	map.flags &= (uint16_t)~VMPROF_MAP_DELETED;
 	if (vmp_vec_push(&in->m->maps, map))
-		in->err = -ENOMEM;
-}
-
-static void add_event(struct in *in, struct vmp_guest_event *ev)
-{
-	ev->seen = in->seen;
-	ev->epoch = in->m->boots.nr - 1;
-	ev->order = in->m->events.nr;
-	ev->nr_maps = in->m->maps.nr - ev->map;
-	if (vmp_vec_push(&in->m->events, *ev))
 		in->err = -ENOMEM;
 }
 
@@ -209,6 +219,11 @@ static void on_message(struct in *in, struct vmp_agent_msg *msg)
 	case VMPROF_MSG_COMM:
 	case VMPROF_MSG_EXIT:
 		on_proc(in, msg->type, &msg->proc);
+		break;
+	case VMPROF_MSG_SNAP_END:
+		/* of the first conversation of a boot nothing was missed */
+		if (in->m->hellos > in->m->boots.nr && in->m->boots.nr)
+			add_mark(in, msg->type, msg->token.tsc);
 		break;
 	case VMPROF_MSG_MAP:
 		on_map(in, &msg->map);

@@ -150,6 +150,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 			last = g->tsc > last ? g->tsc : last;
 		}
 	}
+	vmp_space_end_unheard(&m->space);
 	vmp_space_finish(&m->space);
 	for (i = 0; i < m->files.nr; i++)
 		if (*m->files.v[i].key)

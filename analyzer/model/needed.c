@@ -3,6 +3,7 @@
 #include "model/needed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/classify.h"
 #include "model/count.h"
@@ -19,6 +20,7 @@ struct work {
 	struct vmp_hash by_hit;
 	struct vmp_counts files;
 	VMP_VEC(struct file_count) order;
+	struct vmp_hash by_key;		/* VM and object key -> file to ask for; VMP_NONE once told */
 };
 
 static int on_sample(void *arg, const struct vmprof_sample *s)
@@ -85,6 +87,34 @@ static int can_be_had(const struct vmp_machine *vm, const struct vmp_file *f)
 	       !(f->flags & (VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED));
 }
 
+static uint64_t key_sum(uint32_t vm, const struct vmp_file *f)
+{
+	struct {
+		uint64_t vm;
+		char key[VMP_OBJKEY_MAX + 7];	/* no padding */
+	} id = { .vm = vm };
+
+	strcpy(id.key, f->key);
+	return vmp_hash_bytes(&id, sizeof(id));
+}
+
+/* By key, one file of each VM that its agent can send now: the handle that a file had in
+   an earlier conversation, or boot, is void, but the same content may have a new one. */
+static int index_keys(struct work *w)
+{
+	uint32_t v, i;
+
+	for (v = 0; v < w->m->vms.nr; v++) {
+		const struct vmp_machine *vm = &w->m->vms.v[v];
+
+		for (i = 0; i < vm->files.nr; i++)
+			if (can_be_had(vm, &vm->files.v[i]) &&
+			    vmp_hash_set(&w->by_key, key_sum(v, &vm->files.v[i]), i))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
 int vmp_needed_objects(const char *path,
 		       int (*fn)(void *arg, uint32_t vm, uint32_t file, uint64_t bytes,
 				 const uint8_t *build_id, size_t build_id_len, const char *key),
@@ -100,20 +130,27 @@ int vmp_needed_objects(const char *path,
 	err = vmp_model_samples(w.m, on_sample, &w);
 	if (!err)
 		err = by_file(&w);
+	if (!err)
+		err = index_keys(&w);
 	if (w.order.nr)
 		qsort(w.order.v, w.order.nr, sizeof(*w.order.v), most_first);
 	for (i = 0; !err && i < w.order.nr; i++) {
 		const struct vmp_machine *vm = &w.m->vms.v[w.order.v[i].vm];
 		const struct vmp_file *f = &vm->files.v[w.order.v[i].file];
+		uint32_t *n = *f->key ? vmp_hash_find(&w.by_key, key_sum(w.order.v[i].vm, f)) : NULL;
 
-		if (can_be_had(vm, f))
-			err = fn(arg, vm->vm, f->handle, f->bytes, f->build_id, f->build_id_len, f->key);
+		if (!n || *n == VMP_NONE)
+			continue;
+		f = &vm->files.v[*n];
+		*n = VMP_NONE;
+		err = fn(arg, vm->vm, f->handle, f->bytes, f->build_id, f->build_id_len, f->key);
 	}
 	vmp_counts_free(&w.pages);
 	vmp_counts_free(&w.files);
 	vmp_vec_free(&w.hits);
 	vmp_vec_free(&w.order);
 	vmp_hash_free(&w.by_hit);
+	vmp_hash_free(&w.by_key);
 	vmp_model_close(w.m);
 	return err;
 }

@@ -11,7 +11,8 @@
  * @path: The capture; it may still be open for writing.
  * @fn:   Called once for each file and VM, most sampled first; a non-zero
  *        result ends the walk.  @file is the handle for GET_OBJECT in the
- *        agent's latest session, @bytes the file's size, @key its key in the
+ *        agent's latest session (of the same content, if another
+ *        conversation or boot told of the sampled one), @bytes the file's size, @key its key in the
  *        object cache.  Files that the agent cannot send (announced before
  *        its last HELLO, not accessible, too large) are left out; those that
  *        the cache already has are not.  Borrowed during the call.

@@ -65,10 +65,17 @@ void vmp_objcache_own(char key[VMP_OBJKEY_MAX], const char *uuid)
 	key[owner] = '/';
 }
 
+const char *vmp_objcache_dir(void)
+{
+	const char *root = getenv("VMPROF_OBJCACHE");
+
+	return root && *root ? root : VMP_OBJCACHE_DIR;
+}
+
 int vmp_objcache_path(char *buf, size_t size, const char *key)
 {
-	const char *root = getenv("VMPROF_OBJCACHE"), *rest;
 	size_t owner = owner_length(key), n;
+	const char *rest;
 	int len;
 
 	if (!owner || owner > VMP_OBJKEY_OWNER_MAX || key[owner] != '/')
@@ -77,7 +84,7 @@ int vmp_objcache_path(char *buf, size_t size, const char *key)
 	n = strlen(rest);
 	if (n < 3 || n > 2 * VMPROF_BUILD_ID_MAX || strspn(rest, "x0123456789abcdef") != n)
 		return -EINVAL;
-	len = snprintf(buf, size, "%s/%.*s/%.2s/%s", root && *root ? root : VMP_OBJCACHE_DIR,
+	len = snprintf(buf, size, "%s/%.*s/%.2s/%s", vmp_objcache_dir(),
 		       (int)owner, key, rest, rest + 2);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
 }

@@ -21,6 +21,9 @@
 #define VMP_OBJKEY_OWNER_MAX	36	/* a UUID */
 #define VMP_OBJKEY_MAX		(VMP_OBJKEY_OWNER_MAX + 1 + 2 * VMPROF_BUILD_ID_MAX + 1)
 
+/** vmp_objcache_dir() - The cache's root: $VMPROF_OBJCACHE, else VMP_OBJCACHE_DIR. */
+const char *vmp_objcache_dir(void);
+
 /**
  * vmp_objcache_key() - Key of a guest's file, without owner.
  * @key:     VMP_OBJKEY_MAX bytes; without owner it is no key to the cache yet.

@@ -28,6 +28,7 @@ void vmp_space_deinit(struct vmp_space *s)
 	vmp_vec_free(&s->procs);
 	vmp_vec_free(&s->images);
 	vmp_vec_free(&s->spans);
+	vmp_vec_free(&s->agains);
 	vmp_hash_free(&s->by_cr3);
 	vmp_hash_free(&s->live);
 }
@@ -40,6 +41,7 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
 		e.begin = s->epochs.v[s->epochs.nr - 1].begin;
 	vmp_hash_free(&s->live);
 	s->swapper = VMP_NONE;
+	s->last_tsc = 0;
 	return vmp_vec_push(&s->epochs, e);
 }
 
@@ -93,31 +95,44 @@ static uint32_t live_proc(struct vmp_space *s, uint32_t tgid)
 	return i && s->procs.v[*i].end == UINT64_MAX ? *i : VMP_NONE;
 }
 
+static void end_proc(struct vmp_space *s, uint32_t proc, uint64_t tsc)
+{
+	uint32_t image = s->procs.v[proc].image;
+
+	s->procs.v[proc].end = tsc;
+	if (image != VMP_NONE && s->images.v[image].end > tsc)
+		s->images.v[image].end = tsc;
+}
+
+/* Up to when a process is known to be as it was; by @tsc it is not any more. */
+static uint64_t last_heard(const struct vmp_space *s, uint32_t proc, uint64_t tsc)
+{
+	uint32_t heard = s->procs.v[proc].heard;
+
+	return heard < s->agains.nr ? s->agains.v[heard].last_tsc : tsc;
+}
+
 static int new_proc(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t begin, uint32_t *out)
 {
 	struct vmp_proc p = {
 		.epoch = s->epochs.nr - 1, .tgid = ev->tgid, .ppid = ev->ppid,
 		.image = VMP_NONE, .lender = VMP_NONE, .threads = 1,
-		.begin = begin, .end = UINT64_MAX,
+		.begin = begin, .end = UINT64_MAX, .heard = s->agains.nr,
 	};
 	uint32_t old = live_proc(s, ev->tgid);
 
 	/* Its exit was lost: two processes never share a number. */
-	if (old != VMP_NONE) {
-		s->procs.v[old].end = ev->tsc;
-		if (s->procs.v[old].image != VMP_NONE &&
-		    s->images.v[s->procs.v[old].image].end == UINT64_MAX)
-			s->images.v[s->procs.v[old].image].end = ev->tsc;
-	}
+	if (old != VMP_NONE)
+		end_proc(s, old, last_heard(s, old, ev->tsc));
 	if (vmp_vec_push(&s->procs, p) || vmp_hash_set(&s->live, ev->tgid, s->procs.nr - 1))
 		return -ENOMEM;
 	*out = s->procs.nr - 1;
 	return 0;
 }
 
-/* A new image of @proc; the one before ends at @begin. */
+/* A new image of @proc from @begin on; the one before ends at @end. */
 static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t begin,
-		     uint32_t comm, uint32_t *out)
+		     uint64_t end, uint32_t comm, uint32_t *out)
 {
 	struct vmp_image im = {
 		.proc = proc, .parent = VMP_NONE, .cr3 = cr3, .begin = begin,
@@ -127,8 +142,8 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
 
 	if (vmp_vec_push(&s->images, im))
 		return -ENOMEM;
-	if (old != VMP_NONE && s->images.v[old].end > begin)
-		s->images.v[old].end = begin;
+	if (old != VMP_NONE && s->images.v[old].end > end)
+		s->images.v[old].end = end;
 	*out = s->images.nr - 1;
 	s->procs.v[proc].image = *out;
 	return 0;
@@ -142,9 +157,13 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
 static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3, uint32_t *image)
 {
 	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3);
-	uint64_t begin = epoch(s)->begin;
+	uint64_t begin = epoch(s)->begin, end = ev->tsc;
 	int err;
 
+	if (proc != VMP_NONE) {
+		end = last_heard(s, proc, ev->tsc);
+		s->procs.v[proc].heard = s->agains.nr;
+	}
 	if (owner != VMP_NONE && proc != VMP_NONE && s->images.v[owner].proc == proc) {
 		*image = owner;
 		return 0;
@@ -167,7 +186,7 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 		if (err)
 			return err;
 	}
-	err = new_image(s, proc, cr3, begin, ev->comm, image);
+	err = new_image(s, proc, cr3, begin, end, ev->comm, image);
 	return err ? err : begin_span(s, cr3, begin, *image);
 }
 
@@ -202,7 +221,7 @@ static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 		from = s->procs.v[parent].image;
 	err = new_proc(s, ev, ev->tsc, &proc);
 	if (!err)
-		err = new_image(s, proc, cr3, ev->tsc, ev->comm, &image);
+		err = new_image(s, proc, cr3, ev->tsc, ev->tsc, ev->comm, &image);
 	if (err)
 		return err;
 	shared = from != VMP_NONE && s->images.v[from].cr3 == cr3;
@@ -237,10 +256,11 @@ static int on_exec(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 	}
 	err = give_back(s, proc, ev->tsc);
 	if (!err)
-		err = new_image(s, proc, cr3, ev->tsc, ev->comm, &image);
+		err = new_image(s, proc, cr3, ev->tsc, ev->tsc, ev->comm, &image);
 	if (err)
 		return err;
 	s->procs.v[proc].threads = 1;
+	s->procs.v[proc].heard = s->agains.nr;
 	return begin_span(s, cr3, ev->tsc, image);
 }
 
@@ -310,10 +330,7 @@ static int on_task_exit(struct vmp_space *s, const struct vmp_space_event *ev, u
 	if (err || proc == VMP_NONE)
 		return err;
 	err = give_back(s, proc, ev->tsc);
-	s->procs.v[proc].end = ev->tsc;
-	if (s->procs.v[proc].image != VMP_NONE &&
-	    s->images.v[s->procs.v[proc].image].end > ev->tsc)
-		s->images.v[s->procs.v[proc].image].end = ev->tsc;
+	end_proc(s, proc, ev->tsc);
 	return err;
 }
 
@@ -331,6 +348,31 @@ static int on_kernel_task(struct vmp_space *s, const struct vmp_space_event *ev,
 	return err;
 }
 
+static int on_hello(struct vmp_space *s)
+{
+	struct vmp_again again = { .epoch = s->epochs.nr - 1, .last_tsc = s->last_tsc };
+
+	return vmp_vec_push(&s->agains, again);
+}
+
+void vmp_space_end_unheard(struct vmp_space *s)
+{
+	uint32_t i, k;
+
+	/* a conversation cut before its snapshot closes nothing: the next one does */
+	for (k = s->agains.nr; k-- > 1; )
+		if (!s->agains.v[k - 1].snapped && s->agains.v[k - 1].epoch == s->agains.v[k].epoch)
+			s->agains.v[k - 1].snapped = s->agains.v[k].snapped;
+	for (i = 0; i < s->procs.nr; i++) {
+		struct vmp_proc *p = &s->procs.v[i];
+
+		k = p->heard;
+		if (p->end == UINT64_MAX && p->tgid && k < s->agains.nr && s->agains.v[k].snapped &&
+		    s->agains.v[k].epoch == p->epoch)
+			end_proc(s, i, s->agains.v[k].last_tsc);
+	}
+}
+
 int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 {
 	uint64_t cr3;
@@ -339,6 +381,14 @@ int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 
 	if (!s->epochs.nr)
 		return -EINVAL;
+	if (ev->type == VMPROF_MSG_HELLO)
+		return on_hello(s);
+	if (ev->type == VMPROF_MSG_SNAP_END) {
+		if (s->agains.nr)
+			s->agains.v[s->agains.nr - 1].snapped = 1;
+		return 0;
+	}
+	s->last_tsc = ev->tsc > s->last_tsc ? ev->tsc : s->last_tsc;
 	cr3 = ev->cr3 & epoch(s)->cr3_mask;
 	if (ev->type != VMPROF_MSG_MAP && ev->flags & VMPROF_PROC_KTHREAD)
 		return on_kernel_task(s, ev, cr3);

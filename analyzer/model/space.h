@@ -47,8 +47,16 @@ struct vmp_proc {
 	uint32_t image;		/* the latest */
 	uint32_t lender;	/* vfork: image whose CR3 it runs on, or VMP_NONE */
 	uint32_t threads;	/* as far as seen; 1 for the first */
+	uint32_t heard;		/* conversation, 0 the first, that last told of it */
 	uint64_t begin;
 	uint64_t end;		/* UINT64_MAX while it lives */
+};
+
+/* The agent began anew within a boot: what happened in between was not told */
+struct vmp_again {
+	uint32_t epoch;
+	uint32_t snapped;	/* its first snapshot arrived whole */
+	uint64_t last_tsc;	/* last event before */
 };
 
 struct vmp_cr3_span {
@@ -72,6 +80,8 @@ struct vmp_space {
 	VMP_VEC(struct vmp_cr3_spans) spans;
 	struct vmp_hash by_cr3;		/* CR3 -> spans */
 	struct vmp_hash live;		/* tgid -> proc, of the current epoch */
+	VMP_VEC(struct vmp_again) agains;
+	uint64_t last_tsc;		/* latest event of the current epoch */
 	uint32_t swapper;		/* image of the kernel's own CR3, or VMP_NONE */
 	uint64_t repaired;		/* spans found backwards: events had been lost */
 };
@@ -79,7 +89,8 @@ struct vmp_space {
 struct vmp_space_event {
 	uint64_t tsc;		/* host */
 	uint64_t cr3;
-	uint32_t type;		/* VMPROF_MSG_PROC, FORK, EXEC, COMM, EXIT, MAP */
+	uint32_t type;		/* VMPROF_MSG_PROC, FORK, EXEC, COMM, EXIT, MAP; HELLO: the
+				   agent began anew; SNAP_END */
 	uint32_t pid, tgid, ppid;
 	uint32_t flags;		/* VMPROF_PROC_* */
 	uint32_t comm;		/* string number */
@@ -97,6 +108,12 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti);
 
 /** vmp_space_event() - Next event of the current epoch.  Return: 0, -ENOMEM, -EINVAL (no epoch). */
 int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev);
+
+/**
+ * vmp_space_end_unheard() - All events were given.  A process that a restarted agent's
+ * snapshot does not hold ended unseen: it counts up to the last event before.
+ */
+void vmp_space_end_unheard(struct vmp_space *s);
 
 /** vmp_space_finish() - After the last event, before questions are asked. */
 void vmp_space_finish(struct vmp_space *s);

@@ -99,7 +99,7 @@ static void totals(FILE *out, const struct vmp_profile *p)
 
 static void losses(FILE *out, const struct vmp_model *m)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, other = 0;
 	uint32_t i;
 
 	key(out, "losses");
@@ -108,7 +108,11 @@ static void losses(FILE *out, const struct vmp_model *m)
 		sum += m->driver.lost[i];
 		if (vmp_driver_loss_key(i))
 			number(out, vmp_driver_loss_key(i), m->driver.lost[i]);
+		else
+			other += m->driver.lost[i];
 	}
+	if (other)
+		number(out, "other", other);
 	last(out, "total", sum);
 	fputs(",\"collector\":[", out);
 	for (i = 0; i < m->losses.nr; i++) {
@@ -151,7 +155,7 @@ static void row(FILE *out, const struct vmp_profile *p, const struct vmp_domain 
 static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 {
 	const struct vmp_machine *vm = &m->vms.v[index];
-	uint64_t sum = 0;
+	uint64_t sum = 0, other = 0;
 	unsigned int i;
 
 	key(out, "agent");
@@ -169,7 +173,11 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 		sum += vmp_machine_lost(vm, i);
 		if (vmp_agent_loss_key(i))
 			number(out, vmp_agent_loss_key(i), vmp_machine_lost(vm, i));
+		else
+			other += vmp_machine_lost(vm, i);
 	}
+	if (other)
+		number(out, "other", other);
 	last(out, "total", sum);
 	fputs("},", out);
 }

@@ -41,6 +41,8 @@ static const struct {
 	[VMPROF_GLOST_MAPS] = { "maps_busy", "exits without their mappings: they were being changed" },
 	[VMPROF_GLOST_PATH] = { "path_cut", "paths too long for a message" },
 	[VMPROF_GLOST_PROTO] = { "bad_host_frames", "frames from the host that made no sense" },
+	[VMPROF_GLOST_MISSED] = { "probe_missed", "task events: a probe was hit where it could not run" },
+	[VMPROF_GLOST_FILES] = { "files_full", "files: the agent's table of files was full" },
 };
 
 const char *vmp_collector_loss_text(const char *key)

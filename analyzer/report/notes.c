@@ -32,13 +32,13 @@ static const char *noun(uint64_t n)
 static void agent(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d,
 		  const char *name)
 {
-	char safe[256];
+	char safe[1024];
 	unsigned int i;
 
 	if (!vm->hellos && vmp_guest_samples(d)) {
 		note(n, "no agent spoke from the guest: processes and functions are unknown.");
-		note(n, "  In the guest, install it: rpm -i vmprof-guest-agent-*.rpm; on the host: vmprof attach %s",
-		     vmp_text(safe, sizeof(safe), name, strlen(name)));
+		note(n, "  In the guest, install it: rpm -i vmprof-guest-agent-*.rpm; on the host: vmprof attach --domain %s",
+		     vmp_shell_word(safe, sizeof(safe), name));
 	}
 	if (vm->boots.nr > 1)
 		note(n, "the guest booted %" PRIu32 " times during the session", vm->boots.nr);

@@ -124,16 +124,18 @@ static int scan(const char *dir, int depth, struct latest *latest)
 	return 0;
 }
 
-int vmp_latest_capture(char *buf, size_t size)
+int vmp_latest_capture(const char *also, char *buf, size_t size)
 {
 	struct latest latest = { "", { 0, 0 } };
+	struct stat st;
 	int err;
 
 	err = scan(vmp_capture_dir(), 1, &latest);
-	if (err)
-		return err;
+	if (also && strlen(also) < sizeof(latest.path) && !stat(also, &st) &&
+	    (!latest.path[0] || is_newer(&st.st_mtim, &latest.mtime)))
+		strcpy(latest.path, also);
 	if (!latest.path[0])
-		return -ENOENT;
+		return err ? err : -ENOENT;
 	if (strlen(latest.path) >= size)
 		return -ENAMETOOLONG;
 	strcpy(buf, latest.path);

@@ -27,9 +27,10 @@ int vmp_capture_name(char *buf, size_t size, const char *const *domains, int nr,
 
 /**
  * vmp_latest_capture() - The newest *.vmprof below the root, by modification time.
+ * @also: A capture elsewhere that may be newer, or NULL.
  * Return: 0, -ENOENT there is none, -errno of reading the root.
  */
-int vmp_latest_capture(char *buf, size_t size);
+int vmp_latest_capture(const char *also, char *buf, size_t size);
 
 /** vmp_make_dirs() - Make the folder @path and those above it, mode @mode. Return: 0 or -errno. */
 int vmp_make_dirs(const char *path, unsigned int mode);

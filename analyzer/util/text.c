@@ -111,6 +111,41 @@ const char *vmp_file_part(char *dst, size_t size, const char *src)
 	return dst;
 }
 
+static int is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("_-.+:@%", c));
+}
+
+const char *vmp_shell_word(char *dst, size_t size, const char *src)
+{
+	size_t n = 0, len = strlen(src), i;
+	const uint8_t *p = (const uint8_t *)src;
+	int plain = len > 0, shown = 1;
+	uint32_t c;
+
+	for (i = 0; i < len; i++)
+		plain &= is_plain(src[i]);
+	for (i = 0; i < len; i += n) {
+		n = vmp_utf8_char(p + i, len - i, &c);
+		shown &= n && is_shown(c) && c != '\'';
+		n = n ? n : 1;
+	}
+	if (plain || shown) {
+		if (snprintf(dst, size, plain ? "%s" : "'%s'", src) >= (int)size)
+			*dst = 0;
+		return dst;
+	}
+	n = (size_t)snprintf(dst, size, "$'");
+	for (i = 0; i < len && n < size; i++)
+		n += (size_t)snprintf(dst + n, size - n, is_plain(src[i]) ? "%c" : "\\x%02x", p[i]);
+	if (n + 1 >= size)
+		*dst = 0;
+	else
+		strcpy(dst + n, "'");
+	return dst;
+}
+
 void vmp_json_text(FILE *out, const void *src, size_t len)
 {
 	const uint8_t *p = src, *end = p + len;

@@ -38,6 +38,13 @@ const char *vmp_file_part(char *dst, size_t size, const char *src);
 size_t vmp_utf8_char(const uint8_t *p, size_t len, uint32_t *out);
 
 /**
+ * vmp_shell_word() - A foreign name as one word of a shell command, safe to show and to paste.
+ * What cannot be shown becomes bash's $'\xNN'; a word that does not fit @size is "".
+ * Return: @dst.
+ */
+const char *vmp_shell_word(char *dst, size_t size, const char *src);
+
+/**
  * vmp_json_text() - Write a JSON string, quotes included; control characters (C0, C1) by number.
  * Bytes that are no UTF-8 are written as the character U+FFFD each.
  */

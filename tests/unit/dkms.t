@@ -4,6 +4,7 @@
 # its own. Needs dkms and kernel headers (KVER, or LAB_KERNEL in a build root).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+unset MAKEFLAGS MFLAGS MAKELEVEL O	# a make that called us built something else
 KVER=${KVER:-${LAB_KERNEL:-$(uname -r)}}
 KDIR=/lib/modules/$KVER/build
 if ! command -v dkms > /dev/null || [ ! -e "$KDIR" ] || [ "$(id -u)" != 0 ]; then

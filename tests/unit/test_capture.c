@@ -160,7 +160,11 @@ static void test_cut(void **state)
 	for (cut = 0; cut < len; cut++) {
 		gen_write(path, all, cut);
 		if (cut < 64) {
-			assert_int_equal(vmp_reader_open(&r, path), -EBADMSG);
+			assert_int_equal(vmp_reader_open(&r, path), 0);
+			assert_int_equal(walk_all(r, 1), 0);
+			assert_int_equal(vmp_reader_end(r).unread, cut);
+			assert_string_equal(vmp_reader_end(r).why, "the file ends within its header");
+			vmp_reader_close(r);
 			continue;
 		}
 		assert_int_equal(vmp_reader_open(&r, path), 0);
@@ -305,7 +309,9 @@ static void test_versions(void **state)
 	h.crc = vmp_crc32c(0, &h, sizeof(h));
 	gen_write(path, &h, sizeof(h));
 	assert_int_equal(vmp_reader_open(&r, path), -EPROTONOSUPPORT);
-	gen_write(path, "", 0);
+	gen_write(path, "MPROG", 5);
+	assert_int_equal(vmp_reader_open(&r, path), -EBADMSG);
+	gen_write(path, "not one of ours, and longer than the header of a capture: it is refused", 71);
 	assert_int_equal(vmp_reader_open(&r, path), -EBADMSG);
 	assert_int_equal(vmp_reader_open(&r, dir), -EINVAL);
 	assert_int_equal(vmp_reader_open(&r, "/nonexistent"), -ENOENT);
@@ -329,6 +335,40 @@ static void test_replaces_captures_only(void **state)
 	snprintf(link, sizeof(link), "%s/link", dir);
 	assert_int_equal(symlink(path, link), 0);
 	assert_int_equal(vmp_writer_create(&w, link, &proto), -EEXIST);
+}
+
+/* What was there stays until there is something to take its place. */
+static void test_replaces_late(void **state)
+{
+	char temp[160];
+	struct vmp_reader *r;
+	struct vmp_writer *w;
+	size_t len, before;
+
+	(void)state;
+	snprintf(temp, sizeof(temp), "%s.new", path);
+	write_some();
+	free(gen_read(path, &before));
+	assert_int_equal(vmp_writer_create(&w, path, &proto), 0);
+	vmp_writer_discard(w);
+	free(gen_read(path, &len));
+	assert_int_equal(len, before);
+	assert_int_equal(access(temp, F_OK), -1);
+	assert_int_equal(vmp_writer_create(&w, path, &proto), 0);
+	free(gen_read(path, &len));
+	assert_int_equal(len, before);
+	assert_int_equal(vmp_writer_place(w), 0);
+	free(gen_read(path, &len));
+	assert_int_equal(len, sizeof(struct vmprof_cap_header));
+	/* from now on nothing removes it */
+	vmp_writer_discard(w);
+	assert_int_equal(vmp_reader_open(&r, path), 0);
+	vmp_reader_close(r);
+	/* what a killed session left is no obstacle, another's file is */
+	gen_write(temp, "", 0);
+	write_some();
+	gen_write(temp, "my thesis", 9);
+	assert_int_equal(vmp_writer_create(&w, path, &proto), -EEXIST);
 }
 
 static void test_too_large(void **state)
@@ -366,6 +406,7 @@ static void test_full(void **state)
 	small.rlim_max = old.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	assert_int_equal(vmp_writer_create(&w, path, &proto), 0);
+	assert_int_equal(vmp_writer_place(w), 0);
 	assert_int_equal(vmp_writer_block(w, 900, 1, noise, 1000, 0, 0), 0);
 	before = vmp_writer_bytes(w);
 	assert_int_equal(vmp_writer_block(w, 900, 2, noise, sizeof(noise), 0, 0), -EFBIG);
@@ -423,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bomb, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replaces_captures_only, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replaces_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_samples_flag, setup, teardown),

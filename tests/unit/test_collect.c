@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/checks.h"
 #include "collect/clock.h"
 #include "collect/debugfs.h"
 #include "collect/domxml.h"
@@ -20,6 +21,7 @@
 #include "collect/qemupid.h"
 #include "collect/qmp.h"
 #include "collect/rings.h"
+#include "util/capdir.h"
 #include "util/file.h"
 #include "util/log.h"
 
@@ -289,6 +291,115 @@ static void test_debugfs(void **state)
 	assert_int_equal(vmp_debugfs_vcpus(dir, 123, v, 4), -EBADMSG);
 }
 
+/* -------------------------------------------------------------- doctor */
+
+static char *lines;
+
+/* What doctor says of the host that was made up in @dir */
+static void look(void)
+{
+	struct vmp_checks c = { .root = dir };
+	size_t len;
+
+	free(lines);
+	c.out = open_memstream(&lines, &len);
+	vmp_check_host(&c);
+	fclose(c.out);
+}
+
+static void made_up(const char *path, const char *text)
+{
+	char full[512], *slash;
+
+	snprintf(full, sizeof(full), "%s%s", dir, path);
+	slash = strrchr(full, '/');
+	*slash = 0;
+	assert_int_equal(vmp_make_dirs(full, 0700), 0);
+	*slash = '/';
+	assert_int_equal(vmp_file_write(full, text, strlen(text)), 0);
+}
+
+static void said(const char *text)
+{
+	if (!strstr(lines, text))
+		fail_msg("'%s' is not in:\n%s", text, lines);
+}
+
+static void test_doctor_without_module(void **state)
+{
+	char want[128];
+
+	(void)state;
+	look();
+	said("!!  neither kvm_amd nor kvm_intel is loaded: modprobe kvm_amd");
+	said("!!  the module vmprof is not installed for this kernel: make -C host-driver dkms-install (README");
+	said("--  no usable performance counter: samples come by timer (cpu-clock): if this host is a virtual machine");
+	said("ok  no mediated vPMU");
+	made_up("/usr/src/vmprof-" VMPROF_VERSION "/dkms.conf", "");
+	made_up("/sys/bus/event_source/devices/cpu/type", "4\n");
+	made_up("/sys/module/kvm_intel/parameters/enable_mediated_pmu", "Y\n");
+	look();
+	snprintf(want, sizeof(want), "for this kernel: dkms install vmprof/%s\n", VMPROF_VERSION);
+	said(want);
+	said("ok  performance counters interrupt by NMI");
+	said("!!  KVM's mediated vPMU is on, it keeps the counters: load");
+	made_up("/sys/module/kvm_intel/parameters/enable_mediated_pmu", "N\n");
+	made_up("/sys/module/kvm_amd/parameters/enable_mediated_pmu", "1\n");
+	look();
+	said("!!  KVM's mediated vPMU is on");
+}
+
+static void test_doctor_perf(void **state)
+{
+	(void)state;
+	made_up("/proc/sys/kernel/nmi_watchdog", "1\n");
+	made_up("/proc/sys/kernel/perf_event_max_sample_rate", "1000\n");
+	made_up("/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
+	look();
+	said("--  the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0");
+	said("--  perf allows 1000 samples a second and will throttle: sysctl");
+	made_up("/proc/sys/kernel/nmi_watchdog", "0\n");
+	made_up("/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+	look();
+	said("ok  the NMI watchdog holds no counter");
+	said("more than 25 % of a CPU (counted as lost): sysctl kernel.perf_cpu_time_max_percent=0");
+	made_up("/proc/sys/kernel/perf_cpu_time_max_percent", "0\n");
+	look();
+	said("ok  perf does not throttle");
+}
+
+static void test_doctor_room(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *line;
+	} cases[] = {
+		{ 1 << 20, "--  only 1.0 MiB are free below /d, a profile may be cut short: make room, or move\n" },
+		{ 500 << 20, "--  500.0 MiB are free below /d: enough for hours of one guest" },
+		{ 5ULL << 30, "ok  5.0 GiB free below /d\n" },
+	};
+	size_t i, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vmp_checks c = { 0 };
+
+		free(lines);
+		c.out = open_memstream(&lines, &len);
+		vmp_check_room(&c, "/d", "move", cases[i].bytes);
+		fclose(c.out);
+		said(cases[i].line);
+	}
+	/* both places that a session fills are looked at */
+	setenv("VMPROF_DIR", "/proc", 1);
+	setenv("VMPROF_OBJCACHE", "/proc", 1);
+	look();
+	unsetenv("VMPROF_DIR");
+	unsetenv("VMPROF_OBJCACHE");
+	said("below /proc, a profile may be cut short: make room, or vmprof start --output FILE");
+	said("below /proc, a profile may be cut short: make room, or VMPROF_OBJCACHE=DIR");
+}
+
 /* ----------------------------------------------------------------- XML */
 
 static int xml(const char *text, struct vmp_domxml *x)
@@ -333,6 +444,30 @@ static void test_domxml(void **state)
 	assert_int_equal(xml("<network/>", &x), -EBADMSG);
 	assert_int_equal(xml("<domain", &x), -EBADMSG);
 	assert_int_equal(xml("", &x), -EBADMSG);
+}
+
+static void test_launch_security(void **state)
+{
+	static const struct {
+		const char *xml, *hides;
+	} cases[] = {
+		{ "<launchSecurity type='sev'><policy>0x0001</policy></launchSecurity>", "" },
+		{ "<launchSecurity type='sev'><policy> 0x0005 </policy></launchSecurity>", "sev-es" },
+		{ "<launchSecurity type='sev'><policy>7</policy></launchSecurity>", "sev-es" },
+		{ "<launchSecurity type='sev'/>", "" },
+		{ "<launchSecurity type='sev-snp'><policy>0x00030000</policy></launchSecurity>", "sev-snp" },
+		{ "<launchSecurity type='tdx'><policy>0x0</policy></launchSecurity>", "tdx" },
+	};
+	struct vmp_domxml x;
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "<domain type='kvm'>%s</domain>", cases[i].xml);
+		assert_int_equal(xml(text, &x), 0);
+		assert_string_equal(x.secured, cases[i].hides);
+	}
 }
 
 static void test_channel_xml_is_xml(void **state)
@@ -538,7 +673,11 @@ int main(void)
 		cmocka_unit_test(test_qmp_bounds),
 		cmocka_unit_test(test_qmp_cpus_fast),
 		cmocka_unit_test_setup_teardown(test_debugfs, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_doctor_without_module, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_doctor_perf, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_doctor_room, make_dir, remove_dir),
 		cmocka_unit_test(test_domxml),
+		cmocka_unit_test(test_launch_security),
 		cmocka_unit_test(test_channel_xml_is_xml),
 		cmocka_unit_test(test_qemu_by_uuid),
 		cmocka_unit_test(test_ring_order_and_wrap),

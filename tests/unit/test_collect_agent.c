@@ -520,7 +520,7 @@ static void test_control(void **state)
 
 static void test_state(void **state)
 {
-	char path[4096], *json;
+	char path[4096], last[4096], *json;
 	int lock, status;
 	pid_t pid, seen;
 
@@ -544,6 +544,13 @@ static void test_state(void **state)
 	free(json);
 	vmp_state_clean();
 	assert_int_equal(vmp_state_look(&seen, &json), VMP_STATE_NONE);
+	assert_int_equal(vmp_state_last(path, sizeof(path)), -ENOENT);
+	vmp_state_path(last, sizeof(last), "last.json");
+	vmp_file_write(last, "{\"file\":\"/tmp/a b.vmprof\"}", 26);
+	assert_int_equal(vmp_state_last(path, sizeof(path)), 0);
+	assert_string_equal(path, "/tmp/a b.vmprof");
+	vmp_file_write(last, "{\"file\":7", 9);
+	assert_int_equal(vmp_state_last(path, sizeof(path)), -ENOENT);
 	unsetenv("VMPROF_RUN_DIR");
 }
 

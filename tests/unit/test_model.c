@@ -257,6 +257,73 @@ static void test_lost_begin(void **state)
 	assert_true(model->vms.v[0].space.repaired >= 2);
 }
 
+/* Nobody told who has the CR3 after an exit: user code on it is not the dead one's. */
+static void test_lost_fork(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "seq");
+	gen_exit(&g, 3000, CR3_A, 10, "seq", PROG, "");
+	gen_guest(&g, GEN_VM, 2999, CR3_A, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 3, CODE, 4);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 0, GEN_KERNEL, 8);	/* its own teardown */
+	gen_guest(&g, GEN_VM, 1000003100ULL, CR3_A, 0, GEN_KERNEL, 16);	/* a second later */
+	finish();
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "seq", 10), 10);
+	assert_int_equal(of_process("web01", "[unknown]", VMP_NONE), 20);
+}
+
+static void gen_snap_end(uint64_t tsc)
+{
+	struct vmprof_token t = { .token = 1, .tsc = tsc + g.offset };
+
+	gen_frame(&g, VMPROF_MSG_SNAP_END, &t, sizeof(t), NULL, 0);
+}
+
+/* While the agent was away a process ended and another got its CR3; a third lived on,
+   a fourth began a new program. */
+static void restart(int snapshot_ends)
+{
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "gone");
+	gen_proc(&g, VMPROF_MSG_PROC, 1700, CR3_B, 11, 1, 0, "stays");
+	gen_proc(&g, VMPROF_MSG_PROC, 1800, CR3_C, 12, 1, 0, "sh");
+	gen_hello(&g, 5000, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 5100, CR3_B, 11, 1, 0, "stays");
+	gen_proc(&g, VMPROF_MSG_PROC, 5200, CR3_C + 0x1000, 12, 1, 0, "ls");
+	if (snapshot_ends)
+		gen_snap_end(5300);
+	gen_guest(&g, GEN_VM, 1750, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 3000, CR3_A, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 6000, CR3_A, 3, CODE, 4);
+	gen_guest(&g, GEN_VM, 3000, CR3_B, 3, CODE, 8);
+	gen_guest(&g, GEN_VM, 6000, CR3_B, 3, CODE, 16);
+	gen_guest(&g, GEN_VM, 6000, CR3_C, 3, CODE, 32);
+	gen_guest(&g, GEN_VM, 6000, CR3_C + 0x1000, 3, CODE, 64);
+	finish();
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "stays", 11), 24);
+	assert_int_equal(of_process("web01", "sh", 12), 0);
+	assert_int_equal(of_process("web01", "ls", 12), 64);
+}
+
+static void test_restart_closes(void **state)
+{
+	(void)state;
+	restart(1);
+	assert_int_equal(of_process("web01", "gone", 10), 1);
+	assert_int_equal(of_process("web01", "[unknown]", VMP_NONE), 38);
+}
+
+/* Half a snapshot says nothing about those that it does not hold. */
+static void test_restart_without_snapshot(void **state)
+{
+	(void)state;
+	restart(0);
+	assert_int_equal(of_process("web01", "gone", 10), 7);
+}
+
 /* An exec was lost: the snapshot at the end tells of the new address space. */
 static void test_final_snapshot(void **state)
 {
@@ -659,7 +726,7 @@ static void test_migration(void **state)
 	start_program(60000, CR3_A, 11, "two");
 	gen_agent_flush(&g, GEN_VM, 62000);
 	gen_guest(&g, GEN_VM, 30000, CR3_A, 3, CODE, 1);
-	gen_guest(&g, GEN_VM, 59000, CR3_A, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 59000, CR3_A, 0, GEN_KERNEL, 2);
 	gen_guest(&g, GEN_VM, 61000, CR3_A, 3, CODE, 4);
 	finish();
 	run(VMP_BY_PROCESS);
@@ -721,18 +788,48 @@ static void test_needed(void **state)
 	assert_string_equal(n.key[1], "u-1000/12ab");
 }
 
+/* A file that only an earlier boot's agent told of, and its like that can be had now */
+static void test_needed_after_reboot(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_map(&g, 1600, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/gone.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x800000, 0x900000, 0, 102, "/bin/copy");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_file(&g, 2, 101, 10, (const uint8_t *)"\x12\xac", 2, "/lib/gone.so");
+	gen_file(&g, 3, 102, 10, (const uint8_t *)"\x12\xab", 2, "/bin/copy");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x801000, 1);
+	g.offset = (uint64_t)-4000;
+	gen_clock_at(&g, GEN_VM, 0, 4000, g.offset);
+	gen_hello(&g, 5000, 2, 0);
+	gen_file(&g, 7, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	finish();
+	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 1);	/* and once only */
+	assert_int_equal(n.file[0], 7);
+	assert_string_equal(n.key[0], "u-1000/12ab");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_cr3_reuse), T(test_same_cr3_in_two_vms), T(test_exec), T(test_vfork),
-		T(test_vfork_of_threaded), T(test_threads), T(test_lost_begin), T(test_final_snapshot),
+		T(test_vfork_of_threaded), T(test_threads), T(test_lost_begin), T(test_lost_fork),
+		T(test_restart_closes), T(test_restart_without_snapshot), T(test_final_snapshot),
 		T(test_first_snapshot), T(test_pti), T(test_no_pti), T(test_reboot),
 		T(test_reboot_without_arrival_times), T(test_two_reboots),
 		T(test_out_of_order), T(test_pid_reuse_and_names), T(test_agent_restart),
 		T(test_maps_in_time), T(test_maps_through_fork_and_exit), T(test_maps_after_exec),
 		T(test_kernel), T(test_no_agent), T(test_migration), T(test_needed),
+		T(test_needed_after_reboot),
 		cmocka_unit_test(test_clock_moves), cmocka_unit_test(test_clock_skew),
 		cmocka_unit_test(test_clock_ratio), cmocka_unit_test(test_clock_sources),
 		cmocka_unit_test(test_clock_by_arrival),

@@ -322,6 +322,55 @@ static void test_hostile_names(void **state)
 	json_object_put(json_tokener_parse(output));
 }
 
+/* The command that helps is one to paste. */
+static void test_no_agent_note(void **state)
+{
+	(void)state;
+	gen_vm(&g, 3000, "my $web");
+	gen_guest(&g, 3000, 3000, CR3_A, 3, 0x401000, 1);
+	gen_records_flush(&g, 0, 3000, 3001);
+	load();
+	run();
+	render(vmp_render_text);
+	says("on the host: vmprof attach --domain 'my $web'\n");
+}
+
+/* Every cause has its words, and one of a later version is not silent. */
+static void test_loss_names(void **state)
+{
+	struct vmprof_agent_lost agent = { .count = { 1, 2, 4, 8, 16, 32, 64, 128 } };
+	struct vmprof_cap_totals totals = { .lost = { 1, 2, 4, 8, 16, 32, 64, 128 } };
+	json_object *o, *lost, *domain;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i <= VMPROF_GLOST_FILES; i++)
+		assert_true(vmp_agent_loss_key(i) && vmp_agent_loss_text(i));
+	for (i = 0; i <= VMPROF_LOST_THROTTLED; i++)
+		assert_true(vmp_driver_loss_key(i) && vmp_driver_loss_text(i));
+	gen_frame(&g, VMPROF_MSG_LOST, &agent, sizeof(agent), NULL, 0);
+	gen_agent_flush(&g, GEN_VM, 0);
+	assert_int_equal(vmp_writer_block(g.w, VMPROF_CAP_TOTALS, 0, &totals, sizeof(totals), 0, 0), 0);
+	load();
+	run();
+	render(vmp_render_text);
+	says("agent lost 16 task events: a probe");
+	says("agent lost 32 files");
+	render(vmp_render_json);
+	o = json_tokener_parse(output);
+	domain = json_object_array_get_idx(member(o, "domains"), 0);
+	for (i = 0; i < 2; i++) {
+		int64_t sum = 0;
+
+		lost = i ? member(member(o, "losses"), "driver") : member(member(domain, "agent"), "lost");
+		json_object_object_foreach(lost, key, value)
+			sum += strcmp(key, "total") ? json_object_get_int64(value) : 0;
+		assert_int_equal(json_object_get_int64(member(lost, "total")), 255);
+		assert_int_equal(sum, 255);
+	}
+	json_object_put(o);
+}
+
 static void test_losses(void **state)
 {
 	struct vmprof_rec_lost lost = { .hdr = { VMPROF_REC_LOST, sizeof(lost), 0 }, .count = { 3, 0, 1 } };
@@ -388,6 +437,31 @@ static void test_cut_capture(void **state)
 	says("bytes at the end of the capture were not read");
 }
 
+/* Wherever the file ends there is a report up to there, and a warning. */
+static void test_cut_anywhere(void **state)
+{
+	size_t len, cut;
+	uint8_t *all;
+
+	(void)state;
+	gen_end(&g);
+	all = gen_read(path, &len);
+	for (cut = 0; cut < len; cut++) {
+		gen_write(path, all, cut);
+		assert_int_equal(vmp_model_open(&model, path), 0);
+		run();
+		render(vmp_render_text);
+		says("WARNING: ");
+		render(vmp_render_json);
+		assert_non_null(strstr(output, "\"closed\":false"));
+		vmp_profile_destroy(profile);
+		vmp_model_close(model);
+		profile = NULL;
+		model = NULL;
+	}
+	free(all);
+}
+
 static void test_exit_names(void **state)
 {
 	char b[VMP_EXIT_NAME_MAX];
@@ -423,8 +497,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_totals), T(test_text), T(test_filters), T(test_groups), T(test_all_host),
-		T(test_json), T(test_hostile_names), T(test_losses), T(test_totals_over_records),
-		T(test_cut_capture), cmocka_unit_test(test_exit_names),
+		T(test_json), T(test_hostile_names), T(test_losses), T(test_no_agent_note), T(test_loss_names), T(test_totals_over_records),
+		T(test_cut_capture), T(test_cut_anywhere), cmocka_unit_test(test_exit_names),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -78,6 +78,39 @@ static void test_file_part(void **state)
 	assert_string_equal(vmp_file_part(dst, 4, "long"), "lon");
 }
 
+static void word_is(const char *src, const char *want)
+{
+	char dst[64], cmd[128], got[64] = "";
+	FILE *f;
+
+	assert_string_equal(vmp_shell_word(dst, sizeof(dst), src), want);
+	/* and the shell makes of it what it was */
+	snprintf(cmd, sizeof(cmd), "printf %%s %s", dst);
+	setenv("WORD", cmd, 1);
+	f = popen("bash -c \"$WORD\"", "r");
+	assert_non_null(f);
+	assert_int_equal(fread(got, 1, sizeof(got) - 1, f), strlen(src));
+	pclose(f);
+	assert_string_equal(got, src);
+}
+
+static void test_shell_word(void **state)
+{
+	char dst[8];
+
+	(void)state;
+	word_is("web-01.x", "web-01.x");
+	word_is("", "''");
+	word_is("my web", "'my web'");
+	word_is("$(reboot);`x`", "'$(reboot);`x`'");
+	word_is("gr\303\274n", "'gr\303\274n'");
+	word_is("it's", "$'it\\x27s'");
+	word_is("a\033[2J\n", "$'a\\x1b\\x5b2J\\x0a'");
+	assert_string_equal(vmp_shell_word(dst, sizeof(dst), "too-long"), "");
+	assert_string_equal(vmp_shell_word(dst, sizeof(dst), "too long"), "");
+	assert_string_equal(vmp_shell_word(dst, sizeof(dst), "a'\n"), "");
+}
+
 static void json_is(const char *src, size_t len, const char *want)
 {
 	char *text = NULL;
@@ -274,19 +307,31 @@ static void test_latest_capture(void **state)
 	char path[4096], sub[4096];
 
 	(void)state;
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), -ENOENT);
 	snprintf(sub, sizeof(sub), "%s/web01", dir);
 	assert_int_equal(vmp_make_dirs(sub, 0700), 0);
 	put("old.vmprof", 1000);
 	put("web01/new.vmprof", 2000);
 	put("web01/newest.txt", 3000);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), 0);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), 0);
 	assert_non_null(strstr(path, "/web01/new.vmprof"));
 	put("newer.vmprof", 2001);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), 0);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), 0);
+	assert_non_null(strstr(path, "/newer.vmprof"));
+	/* one that --output put elsewhere counts by its time too */
+	put("elsewhere", 2002);
+	snprintf(sub, sizeof(sub), "%s/elsewhere", dir);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_string_equal(path, sub);
+	put("elsewhere", 1999);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_non_null(strstr(path, "/newer.vmprof"));
+	assert_int_equal(vmp_latest_capture("/removed", path, sizeof(path)), 0);
 	assert_non_null(strstr(path, "/newer.vmprof"));
 	setenv("VMPROF_DIR", "/nowhere/at/all", 1);
-	assert_int_equal(vmp_latest_capture(path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(NULL, path, sizeof(path)), -ENOENT);
+	assert_int_equal(vmp_latest_capture(sub, path, sizeof(path)), 0);
+	assert_string_equal(path, sub);
 	setenv("VMPROF_DIR", dir, 1);
 }
 
@@ -314,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_text_for_terminals),
 		cmocka_unit_test(test_text_is_cut),
 		cmocka_unit_test(test_file_part),
+		cmocka_unit_test(test_shell_word),
 		cmocka_unit_test(test_json_text),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_sizes_and_counts),

@@ -4,7 +4,7 @@
 # What start, stop and doctor refuse, that they say why and what to do, and that
 # a refused start leaves nothing behind.
 . /src/tests/lab/cases/common.sh
-plan 40
+plan 46
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -48,6 +48,10 @@ for command in "start --domain web01" stop status "attach --domain web01"; do
 	like "... says that it needs root" "$output" "${command%% *} needs root"
 done
 
+mkdir -p -m 700 $VMPROF_DIR
+fails "report without permission" as_nobody vmprof report
+like "... says so, and what to do" "$output" "cannot read $VMPROF_DIR: Permission denied; run this command with sudo"
+
 # --- no module
 rmmod vmprof 2> /dev/null
 mv "$ko" /run/lab/vmprof.ko && depmod
@@ -77,4 +81,19 @@ fails "start twice" vmprof start --domain web01
 like "... names the session that runs" "$output" "a session runs already: web01"
 fails "unloading the module in use" rmmod vmprof
 ok "the session went on, stop ends it" vmprof stop
+
+# --- --output onto an earlier capture: it stays until there is a new one, and then that is the latest
+f=/run/lab/kept.vmprof
+vmprof start --domain web01 --output $f > /dev/null 2>&1 && vmprof stop > /dev/null 2>&1
+before=$(md5sum < $f)
+lab_ssh web01 'systemctl kill -s STOP vmprof-agent'	# it is waited for
+vmprof start --domain web01 --output $f > /dev/null 2>&1 &
+lab_wait 30 test -e $f.new
+kill -TERM $!
+wait $!
+is "a start that ends before it samples fails" $? 1
+lab_ssh web01 'systemctl kill -s CONT vmprof-agent'
+is "... leaves the capture that was there" "$(md5sum < $f)" "$before"
+is "... and nothing else" "$(ls $f.new 2> /dev/null)" ""
+like "report without a file reads it" "$(vmprof report)" "Capture $f"
 finish

@@ -3,7 +3,7 @@
 # short: yes
 # A guest without an agent; an agent that is killed and comes back within a session.
 . /src/tests/lab/cases/common.sh
-plan 18
+plan 22
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -30,6 +30,8 @@ at_least "the guest's samples are there" "$(case_json .totals.guest_samples)" 50
 is "none of its user samples has a process" "$(case_json '[.domains[0].rows[] | select(.side == "guest_user" and .process == "burn-a")] | length')" 0
 at_least "user code is told apart from the kernel" "$(case_json .totals.guest_user)" 100
 like "the report says what is missing" "$(vmprof report $f 2>&1)" "no agent"
+command=$(vmprof report $f | sed -n 's/.*on the host: \(vmprof attach.*\)/\1/p')
+ok "... and the command that it prints works: $command" eval "${command:-false}"
 like "doctor says so" "$(vmprof doctor --domain web01)" "^--  web01: no agent answers"
 
 # --- the agent comes while the session runs, is killed, comes back
@@ -38,7 +40,12 @@ vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail
 lab_ssh web01 'systemctl unmask --runtime vmprof-agent; systemctl start vmprof-agent' 2> /dev/null
 ok "an agent that comes late is heard" lab_wait 20 agent_runs_again 0
 before=$(agent hellos)
-lab_ssh web01 'systemctl kill -s KILL vmprof-agent; sleep 1; systemctl restart vmprof-agent'
+# "gone" ends while the agent hears it; what runs while nobody hears gets page tables of the dead
+lab_ssh web01 'cp /opt/work/burn-a /tmp/gone; cp /opt/work/burn-b /tmp/unheard
+	for i in 1 2 3 4 5 6 7 8; do /tmp/gone 40; done'
+lab_ssh web01 'systemctl mask --runtime vmprof-agent; systemctl kill -s KILL vmprof-agent; sleep 1
+	for i in 1 2 3 4 5 6 7 8; do /tmp/unheard 100; done
+	systemctl unmask --runtime vmprof-agent; systemctl restart vmprof-agent' 2> /dev/null
 ok "after kill -9 it is heard again" lab_wait 30 agent_runs_again "$before"
 lab_ssh web01 '/opt/work/burn-a 300'
 lab_ssh web01 '/opt/work/burn-b 300'
@@ -47,6 +54,15 @@ pass "stop"
 case_report $f --by process || bail "report"
 is "processes after the restart are named" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")] | length')" 2
+case_report $f || bail "report"
+# samples CONDITION - user samples of such rows
+samples() { case_json "[.domains[0].rows[] | select(.side == \"guest_user\" and ($1)) | .samples] | add // 0"; }
+at_least "a program that ended before the kill has its function" \
+	"$(samples '.process == "gone" and .function == "burn_a_work"')" 1
+# addresses are random in each process: what is not its own has no mapping in it
+is "no sample of what nobody heard carries a dead process's name" \
+	"$(samples '.process == "gone" and .function == "[unmapped user code]"')" 0
+at_least "... they are of an unknown process" "$(samples '.function == "[unknown user code]"')" 100
 at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 
