@@ -42,7 +42,7 @@ lab_guest_destroy web02
 # --- destroyed
 f=/out/destroyed.vmprof
 case_guest_run web01 '/opt/work/burn-a 30000'
-ok "start" vmprof start --domain web01 --output $f --period 200000
+ok "start" vmprof start --domain web01 --output $f
 sleep 5
 virsh -q destroy web01
 ended() { ! vmprof status > /dev/null 2>&1; }
