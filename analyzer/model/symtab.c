@@ -101,7 +101,7 @@ static uint32_t behind(const struct vmp_symtab *t, uint64_t addr, uint32_t lo, u
 }
 
 /* The innermost symbol that holds @addr; @n starts behind it */
-static const struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
+static struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
 {
 	uint32_t i;
 
@@ -116,10 +116,10 @@ const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t ad
 	return holder(t, addr, behind(t, addr, 0, t->sym.nr));
 }
 
-const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
+struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
 {
 	uint32_t lo = t->hint, step = 1, n;
-	const struct vmp_symbol *sym;
+	struct vmp_symbol *sym;
 
 	/* from the last one up, in longer and longer steps */
 	if (lo && t->sym.v[lo - 1].start <= addr) {

@@ -37,6 +37,7 @@ struct work {
 	struct vmp_model *m;
 	const struct vmp_options *o;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
+	uint32_t last;			/* domain asked for before */
 	VMP_VEC(struct row_index) index;	/* of the domains' rows */
 	struct add add[ADDS];
 	uint32_t nr_adds;
@@ -83,18 +84,22 @@ static int passes(const struct work *w, const struct vmprof_sample *s, const str
 /* Number of a VM's domain; made when there is none */
 static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 {
-	uint32_t *i = vmp_hash_find(&w->by_vm, vm);
 	struct vmp_domain d = { .vm = vm };
 	struct row_index none = { 0 };
+	uint32_t *i;
 
+	*out = w->last;
+	if (w->last < w->p->domains.nr && w->p->domains.v[w->last].vm == vm)
+		return 0;
+	i = vmp_hash_find(&w->by_vm, vm);
 	if (!i) {
 		if (vmp_vec_push(&w->index, none) || vmp_vec_push(&w->p->domains, d) ||
 		    vmp_hash_set(&w->by_vm, vm, w->p->domains.nr - 1))
 			return -ENOMEM;
-		*out = w->p->domains.nr - 1;
+		*out = w->last = w->p->domains.nr - 1;
 		return 0;
 	}
-	*out = *i;
+	*out = w->last = *i;
 	return 0;
 }
 

@@ -90,7 +90,7 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 {
 	static const char spaces[] = "                                                        ";
 	int pad[COLUMNS_MAX], i, w;
-	char buf[CELL_BYTES];
+	char buf[CELL_BYTES], counts[64];
 	uint32_t r;
 
 	for (i = 0; cols[i] != COL_END; i++) {
@@ -108,8 +108,11 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 			cols[i + 1] == COL_END ? 0 : pad[i] - width(titles[cols[i]]), "");
 	fputc('\n', out);
 	for (r = 0; r < rows; r++) {
-		fprintf(out, "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
-			vmp_percent(d->rows.v[r].samples, d->total));
+		/* many rows have as many samples as the one before */
+		if (!r || d->rows.v[r].samples != d->rows.v[r - 1].samples)
+			snprintf(counts, sizeof(counts), "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
+				 vmp_percent(d->rows.v[r].samples, d->total));
+		fputs_unlocked(counts, out);
 		for (i = 0; cols[i] != COL_END; i++) {
 			const char *s = cell(buf, p, &d->rows.v[r], cols[i]);
 
@@ -119,7 +122,7 @@ static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domai
 			if (w > 0)
 				fputs_unlocked(spaces + PAD_MAX - w, out);
 		}
-		fputc('\n', out);
+		putc_unlocked('\n', out);
 	}
 }
 
