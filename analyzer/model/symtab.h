@@ -33,6 +33,7 @@ struct vmp_symbol {
 struct vmp_symtab {
 	VMP_VEC(struct vmp_symbol) sym;
 	uint64_t *reach;	/* largest end among sym.v[0 .. i] */
+	uint32_t *offset;	/* starts less the first one's: dense, for searching; UINT32_MAX: or more */
 	uint32_t *shown;	/* string numbers of readable names, 0 not made yet */
 	uint32_t own_module;	/* string number of the table's own, once shown */
 	uint32_t hint;		/* where vmp_symtab_find_until() found the last one */
