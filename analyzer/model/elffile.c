@@ -163,6 +163,12 @@ int vmp_elffile_open(struct vmp_elffile *f, const char *path)
 	return err;
 }
 
+void vmp_elffile_rest(const struct vmp_elffile *f)
+{
+	if (f->map)
+		madvise(f->map, f->len, MADV_DONTNEED);
+}
+
 void vmp_elffile_close(struct vmp_elffile *f)
 {
 	elf_end(f->elf);

@@ -33,6 +33,9 @@ int vmp_elffile_open(struct vmp_elffile *f, const char *path);
 /** vmp_elffile_memory() - The same of @len bytes at @data, which must outlive it. */
 int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len);
 
+/** vmp_elffile_rest() - What was read of a mapped file need not stay in memory; it may be read again. */
+void vmp_elffile_rest(const struct vmp_elffile *f);
+
 void vmp_elffile_close(struct vmp_elffile *f);
 
 /**

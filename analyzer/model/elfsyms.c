@@ -273,7 +273,11 @@ static int read_all(struct vmp_elf *e, const char *path, const char *name)
 		err = vmp_symtab_sort(&e->symtab);
 	if (!err)
 		err = read_more(e, read_stubs);
-	return err ? err : read_more(e, read_unnamed);
+	if (!err)
+		err = read_more(e, read_unnamed);
+	vmp_elffile_rest(&e->file);
+	vmp_elffile_rest(&e->debug);
+	return err;
 }
 
 /* The rest of opening, once e->file is there; takes @e over */

@@ -94,7 +94,7 @@ static const char *base_name(const char *path)
 }
 
 /* The function @sym of table @t; its readable name is made once. */
-static int set_symbol(struct vmp_model *m, struct vmp_place *p, const struct vmp_symtab *t,
+static int set_symbol(struct vmp_model *m, struct vmp_place *p, struct vmp_symtab *t,
 		      const struct vmp_symbol *sym, const char *module)
 {
 	uint32_t *shown = &t->shown[sym - t->sym.v];
@@ -104,8 +104,10 @@ static int set_symbol(struct vmp_model *m, struct vmp_place *p, const struct vmp
 	if (!*shown)
 		*shown = str(m, vmp_demangle(readable, sizeof(readable), sym->name), &err);
 	p->why = sym->rank == VMP_SYM_UNNAMED ? VMP_WHY_UNNAMED : VMP_WHY_OK;
+	if (!t->own_module)
+		t->own_module = str(m, module, &err);
 	p->function = *shown;
-	p->module = sym->module ? sym->module : str(m, module, &err);
+	p->module = sym->module ? sym->module : t->own_module;
 	return err;
 }
 
@@ -113,10 +115,13 @@ static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, uint64_t ip,
 			 const char *kernel, struct vmp_place *p)
 {
 	uint64_t same;
-	const struct vmp_symbol *sym = vmp_symtab_find_until(t, ip, &same);
+	struct vmp_symbol *sym = vmp_symtab_find_until(t, ip, &same);
 
 	if (!sym)
 		return set_offset(m, p, VMP_WHY_NO_KSYM, kernel, ip);
+	if (!sym->idle)
+		sym->idle = vmp_is_idle_function(sym->name) ? 2 : 1;
+	p->idle = sym->idle == 2;
 	p->until = same;
 	return set_symbol(m, p, t, sym, kernel);
 }

@@ -31,6 +31,7 @@ struct vmp_place {
 	uint32_t function;	/* string numbers */
 	uint32_t module;
 	enum vmp_why why;
+	int idle;		/* a kernel function that only idle tasks run */
 	uint64_t until;		/* the same place from the address asked for up to here, exclusive */
 	uint32_t elf;		/* the file: number in the model's elfs + 1 (which may be NULL), 0 none */
 	uint64_t vaddr;		/* link-time address in it, for vmp_elf_dwarf(); 0 unknown */

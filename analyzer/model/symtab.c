@@ -60,15 +60,19 @@ int vmp_symtab_sort(struct vmp_symtab *t)
 	v = t->sym.v;
 	free(t->reach);
 	free(t->shown);
+	free(t->offset);
 	t->reach = malloc(n * sizeof(*t->reach));
 	t->shown = calloc(n, sizeof(*t->shown));
-	if (!t->reach || !t->shown)
+	t->offset = malloc(n * sizeof(*t->offset));
+	if (!t->reach || !t->shown || !t->offset)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
 		if (!v[i].end) {
 			end = i + 1 < n ? v[i + 1].start : UINT64_MAX;
 			v[i].end = v[i].limit < end ? v[i].limit : end;
 		}
+		t->offset[i] = v[i].start - v[0].start < UINT32_MAX ? (uint32_t)(v[i].start - v[0].start) :
+								     UINT32_MAX;
 		t->reach[i] = i && t->reach[i - 1] > v[i].end ? t->reach[i - 1] : v[i].end;
 	}
 	return 0;
@@ -84,24 +88,31 @@ int vmp_symtab_merge(struct vmp_symtab *t, const struct vmp_symtab *from)
 	return vmp_symtab_sort(t);
 }
 
-/* Number of the first symbol that starts behind @addr, known to be in lo .. hi */
-static uint32_t behind(const struct vmp_symtab *t, uint64_t addr, uint32_t lo, uint32_t hi)
+/* Does symbol @i start behind @addr, which is @rel behind the first one? */
+static int is_behind(const struct vmp_symtab *t, uint32_t i, uint64_t rel)
 {
-	const struct vmp_symbol *v = t->sym.v;
+	uint32_t o = t->offset[i];
+
+	return o != UINT32_MAX ? o > rel : t->sym.v[i].start - t->sym.v[0].start > rel;
+}
+
+/* Number of the first symbol that starts behind, known to be in lo .. hi */
+static uint32_t behind(const struct vmp_symtab *t, uint64_t rel, uint32_t lo, uint32_t hi)
+{
 	uint32_t mid;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (v[mid].start <= addr)
-			lo = mid + 1;
-		else
+		if (is_behind(t, mid, rel))
 			hi = mid;
+		else
+			lo = mid + 1;
 	}
 	return lo;
 }
 
 /* The innermost symbol that holds @addr; @n starts behind it */
-static const struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
+static struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr, uint32_t n)
 {
 	uint32_t i;
 
@@ -113,25 +124,32 @@ static const struct vmp_symbol *holder(const struct vmp_symtab *t, uint64_t addr
 
 const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t addr)
 {
-	return holder(t, addr, behind(t, addr, 0, t->sym.nr));
+	if (!t->sym.nr || addr < t->sym.v[0].start)
+		return NULL;
+	return holder(t, addr, behind(t, addr - t->sym.v[0].start, 0, t->sym.nr));
 }
 
-const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
+struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same)
 {
 	uint32_t lo = t->hint, step = 1, n;
-	const struct vmp_symbol *sym;
+	struct vmp_symbol *sym;
+	uint64_t rel;
 
+	*same = t->sym.nr ? t->sym.v[0].start : UINT64_MAX;
+	if (!t->sym.nr || addr < *same)
+		return NULL;
+	rel = addr - *same;
 	/* from the last one up, in longer and longer steps */
-	if (lo && t->sym.v[lo - 1].start <= addr) {
-		while (lo + step < t->sym.nr && t->sym.v[lo + step].start <= addr)
+	if (lo && !is_behind(t, lo - 1, rel)) {
+		while (lo + step < t->sym.nr && !is_behind(t, lo + step, rel))
 			step *= 2;
-		n = behind(t, addr, lo, lo + step < t->sym.nr ? lo + step : t->sym.nr);
+		n = behind(t, rel, lo, lo + step < t->sym.nr ? lo + step : t->sym.nr);
 	} else {
-		n = behind(t, addr, 0, t->sym.nr);
+		n = behind(t, rel, 0, t->sym.nr);
 	}
 	t->hint = n;
-	*same = n < t->sym.nr ? t->sym.v[n].start : UINT64_MAX;
 	sym = holder(t, addr, n);
+	*same = n < t->sym.nr ? t->sym.v[n].start : UINT64_MAX;
 	if (sym && sym->end < *same)
 		*same = sym->end;
 	return sym;
@@ -142,6 +160,8 @@ void vmp_symtab_free(struct vmp_symtab *t)
 	vmp_vec_free(&t->sym);
 	free(t->reach);
 	free(t->shown);
+	free(t->offset);
 	t->reach = NULL;
 	t->shown = NULL;
+	t->offset = NULL;
 }

@@ -27,12 +27,15 @@ struct vmp_symbol {
 	const char *name;	/* borrowed */
 	uint32_t module;	/* string number, 0: the table's own */
 	uint8_t rank;
+	uint8_t idle;		/* as the resolver found: 0 not looked, 1 no, 2 only idle tasks run it */
 };
 
 struct vmp_symtab {
 	VMP_VEC(struct vmp_symbol) sym;
 	uint64_t *reach;	/* largest end among sym.v[0 .. i] */
+	uint32_t *offset;	/* starts less the first one's: dense, for searching; UINT32_MAX: or more */
 	uint32_t *shown;	/* string numbers of readable names, 0 not made yet */
+	uint32_t own_module;	/* string number of the table's own, once shown */
 	uint32_t hint;		/* where vmp_symtab_find_until() found the last one */
 };
 
@@ -49,7 +52,7 @@ const struct vmp_symbol *vmp_symtab_find(const struct vmp_symtab *t, uint64_t ad
  * vmp_symtab_find_until() - The same; the answer holds from @addr until before @same.
  * Fast for one address after the other, going up.
  */
-const struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same);
+struct vmp_symbol *vmp_symtab_find_until(struct vmp_symtab *t, uint64_t addr, uint64_t *same);
 
 void vmp_symtab_free(struct vmp_symtab *t);
 

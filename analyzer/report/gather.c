@@ -13,7 +13,7 @@
 #include "model/tally.h"
 #include "report/exits.h"
 
-#define TALLY_BYTES	(48U << 20)	/* of all threads together */
+#define TALLY_BYTES	(24U << 20)	/* of all threads together; larger ones are no faster */
 #define WINDOW		32		/* samples whose slots are fetched ahead */
 
 struct space {

@@ -107,8 +107,7 @@ static int guest_owner(struct vmp_model *m, const struct vmp_origin *o, const st
 	int err = 0;
 
 	/* idle tasks borrow the CR3 of whoever ran before them */
-	if (o->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
-	    vmp_is_idle_function(vmp_model_name(m, place->function))) {
+	if (o->kind == VMP_KIND_GUEST_KERNEL && place->idle) {
 		owner->comm = word(m, "swapper", &err);
 		owner->pid = 0;
 	} else if (o->image == VMP_NONE) {

@@ -9,37 +9,19 @@
 
 #include "report/exits.h"
 #include "report/gather.h"
+#include "report/rows.h"
 
 /* A space's splits: by vCPU its number, by exit the name's; and whether a filter
    holds it back, so that it counts for totals only */
 enum { SPLIT, FILTERED };
-
-/* Rows of a domain by what tells them apart; row is its number + 1, 0 free */
-struct row_slot {
-	uint32_t hash, row;
-};
-
-struct row_index {
-	struct row_slot *slot;
-	uint32_t mask;
-};
-
-/* Rows are added in batches, so that the memory of several is fetched at once */
-#define ADDS	64
-
-struct add {
-	struct vmp_row row;	/* with the samples to add */
-	uint32_t domain, hash;
-};
 
 struct work {
 	struct vmp_profile *p;
 	struct vmp_model *m;
 	const struct vmp_options *o;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
-	VMP_VEC(struct row_index) index;	/* of the domains' rows */
-	struct add add[ADDS];
-	uint32_t nr_adds;
+	uint32_t last;			/* domain asked for before */
+	struct vmp_rows rows;
 	uint32_t *rank;			/* of strings, for sorting */
 	uint32_t s_none, s_steal, s_in_guest;
 };
@@ -83,18 +65,21 @@ static int passes(const struct work *w, const struct vmprof_sample *s, const str
 /* Number of a VM's domain; made when there is none */
 static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 {
-	uint32_t *i = vmp_hash_find(&w->by_vm, vm);
 	struct vmp_domain d = { .vm = vm };
-	struct row_index none = { 0 };
+	uint32_t *i;
 
+	*out = w->last;
+	if (w->last < w->p->domains.nr && w->p->domains.v[w->last].vm == vm)
+		return 0;
+	i = vmp_hash_find(&w->by_vm, vm);
 	if (!i) {
-		if (vmp_vec_push(&w->index, none) || vmp_vec_push(&w->p->domains, d) ||
+		if (vmp_vec_push(&w->p->domains, d) ||
 		    vmp_hash_set(&w->by_vm, vm, w->p->domains.nr - 1))
 			return -ENOMEM;
-		*out = w->p->domains.nr - 1;
+		*out = w->last = w->p->domains.nr - 1;
 		return 0;
 	}
-	*out = *i;
+	*out = w->last = *i;
 	return 0;
 }
 
@@ -169,100 +154,6 @@ static void project(const struct work *w, const struct vmp_gather_space *s, stru
 		row->side = VMP_SIDE_NR;
 }
 
-static uint32_t row_hash(const struct vmp_row *r)
-{
-	uint32_t key[] = { r->function, r->module, r->comm, r->exit, r->pid, r->vcpu, r->side, 0 };
-
-	return (uint32_t)vmp_hash_bytes(key, sizeof(key));
-}
-
-static int same_row(const struct vmp_row *a, const struct vmp_row *b)
-{
-	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
-	       a->exit == b->exit && a->pid == b->pid && a->vcpu == b->vcpu && a->side == b->side;
-}
-
-static int grow_index(struct row_index *x)
-{
-	struct row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
-	uint32_t i, k;
-
-	n.slot = x->mask < UINT32_MAX / 2 ? calloc((size_t)n.mask + 1, sizeof(*n.slot)) : NULL;
-	if (!n.slot)
-		return -ENOMEM;
-	for (i = 0; x->slot && i <= x->mask; i++) {
-		if (!x->slot[i].row)
-			continue;
-		for (k = x->slot[i].hash & n.mask; n.slot[k].row; )
-			k = (k + 1) & n.mask;
-		n.slot[k] = x->slot[i];
-	}
-	free(x->slot);
-	*x = n;
-	return 0;
-}
-
-/* The first slot that may be the row's: it is free or has its hash */
-static struct row_slot *first_slot(const struct row_index *x, uint32_t hash)
-{
-	uint32_t i = hash & x->mask;
-
-	while (x->slot[i].row && x->slot[i].hash != hash)
-		i = (i + 1) & x->mask;
-	return &x->slot[i];
-}
-
-static int add_row(struct vmp_domain *d, struct row_index *x, const struct add *add)
-{
-	struct row_slot *slot = first_slot(x, add->hash);
-
-	while (slot->row && (slot->hash != add->hash || !same_row(&d->rows.v[slot->row - 1], &add->row)))
-		slot = &x->slot[(slot - x->slot + 1) & x->mask];
-	if (slot->row) {
-		d->rows.v[slot->row - 1].samples += add->row.samples;
-		return 0;
-	}
-	if (vmp_vec_push(&d->rows, add->row))
-		return -ENOMEM;
-	*slot = (struct row_slot){ add->hash, d->rows.nr };
-	return 0;
-}
-
-static int add_rows(struct work *w)
-{
-	uint32_t i, n = w->nr_adds;
-	int err = 0;
-
-	w->nr_adds = 0;
-	for (i = 0; i < n; i++) {
-		const struct vmp_domain *d = &w->p->domains.v[w->add[i].domain];
-		struct row_index *x = &w->index.v[w->add[i].domain];
-		const struct row_slot *slot;
-
-		/* with all of the batch there is still a free slot in two */
-		while (!x->slot || d->rows.nr + ADDS > x->mask / 2)
-			if (grow_index(x))
-				return -ENOMEM;
-		slot = first_slot(x, w->add[i].hash);
-		if (slot->row)
-			__builtin_prefetch(&d->rows.v[slot->row - 1], 1);
-	}
-	for (i = 0; !err && i < n; i++)
-		err = add_row(&w->p->domains.v[w->add[i].domain], &w->index.v[w->add[i].domain], &w->add[i]);
-	return err;
-}
-
-static int want_row(struct work *w, uint32_t domain, const struct vmp_row *row)
-{
-	struct add *a = &w->add[w->nr_adds++];
-	const struct row_index *x = &w->index.v[domain];
-
-	*a = (struct add){ *row, domain, row_hash(row) };
-	if (x->slot)
-		__builtin_prefetch(&x->slot[a->hash & x->mask], 1);
-	return w->nr_adds == ADDS ? add_rows(w) : 0;
-}
-
 static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
 		    const struct vmp_gathered *g)
 {
@@ -294,7 +185,7 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	d->shown += n;
 	project(w, s, &row);
 	row.samples = n;
-	return want_row(w, number, &row);
+	return vmp_rows_add(&w->rows, number, &row);
 }
 
 /* --------------------------------------------------------------- sorting */
@@ -477,15 +368,13 @@ static void on_restart(void *arg)
 	uint32_t i;
 
 	w->p->samples = w->p->others = 0;
-	w->nr_adds = 0;
+	vmp_rows_deinit(&w->rows);
 	for (i = 0; i < w->p->domains.nr; i++) {
 		struct vmp_domain *d = &w->p->domains.v[i];
 		struct vmp_domain empty = { .vm = d->vm };
 
 		vmp_vec_free(&d->rows);
 		*d = empty;
-		free(w->index.v[i].slot);
-		w->index.v[i] = (struct row_index){ 0 };
 	}
 }
 
@@ -497,21 +386,19 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 			 o->exit_reason ? on_split : NULL,
 		.place = on_place, .space = on_space, .restart = on_restart, .arg = &w,
 	};
-	uint32_t i;
 	int err;
 
 	w.p = calloc(1, sizeof(*w.p));
 	if (!w.p)
 		return -ENOMEM;
 	w.p->model = m;
+	w.rows.p = w.p;
 	err = prepare(&w);
 	if (!err)
 		err = vmp_gather(m, &g);
 	if (!err)
-		err = add_rows(&w);
-	for (i = 0; i < w.index.nr; i++)
-		free(w.index.v[i].slot);
-	vmp_vec_free(&w.index);
+		err = vmp_rows_flush(&w.rows);
+	vmp_rows_deinit(&w.rows);
 	vmp_hash_free(&w.by_vm);
 	if (!err)
 		err = choose(&w);

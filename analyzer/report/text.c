@@ -39,36 +39,21 @@ static const char *side_title(enum vmp_side side)
 	return title[side];
 }
 
-static const char *cell(char *buf, const struct vmp_profile *p, const struct vmp_row *row, enum column c)
+/* The string that a cell shows, VMP_NONE where it is none of the model's */
+static uint32_t string_of(const struct vmp_row *row, enum column c)
 {
-	const char *s = "";
-
 	switch (c) {
 	case COL_FUNCTION:
-		s = vmp_model_name(p->model, row->function);
-		break;
+		return row->function;
 	case COL_MODULE:
-		s = vmp_model_name(p->model, row->module);
-		break;
+		return row->module;
 	case COL_PROCESS:
-		s = vmp_model_name(p->model, row->comm);
-		break;
+		return row->comm;
 	case COL_EXIT:
-		s = vmp_model_name(p->model, row->exit);
-		break;
-	case COL_SIDE:
-		s = side_title(row->side);
-		break;
-	case COL_PID:
-	case COL_VCPU:
-		if ((c == COL_PID ? row->pid : row->vcpu) == VMP_NONE)
-			return "-";
-		snprintf(buf, CELL_BYTES, "%" PRIu32, c == COL_PID ? row->pid : row->vcpu);
-		return buf;
-	case COL_END:
-		break;
+		return row->exit;
+	default:
+		return VMP_NONE;
 	}
-	return vmp_text(buf, CELL_BYTES, s, strlen(s));
 }
 
 /* Places on the terminal; bytes where the locale cannot tell */
@@ -85,42 +70,82 @@ static int width(const char *s)
 	return w < 0 ? (int)strlen(s) : w;
 }
 
+/* Strings that can be shown as they are, by number: 0 not looked at, 1 it cannot, else its width + 2.
+   NULL without memory: then each is looked at each time. */
+struct table {
+	const struct vmp_profile *p;
+	uint16_t *plain;
+	char buf[CELL_BYTES];
+};
+
+/* Text of a cell, and its width */
+static const char *cell(struct table *t, const struct vmp_row *row, enum column c, int *w)
+{
+	uint32_t str = string_of(row, c);
+	const char *s = str == VMP_NONE ? "" : vmp_model_name(t->p->model, str);
+	size_t n;
+
+	if (t->plain && str != VMP_NONE && !t->plain[str]) {
+		n = vmp_text_plain(s);
+		t->plain[str] = s[n] || n >= CELL_BYTES ? 1 : (uint16_t)(n + 2);
+	}
+	if (t->plain && str != VMP_NONE && t->plain[str] > 1) {
+		*w = t->plain[str] - 2;
+		return s;
+	}
+	if (c == COL_SIDE) {
+		s = side_title(row->side);
+	} else if (c == COL_PID || c == COL_VCPU) {
+		s = "-";
+		if ((c == COL_PID ? row->pid : row->vcpu) != VMP_NONE) {
+			snprintf(t->buf, CELL_BYTES, "%" PRIu32, c == COL_PID ? row->pid : row->vcpu);
+			s = t->buf;
+		}
+	} else {
+		s = vmp_text(t->buf, CELL_BYTES, s, strlen(s));
+	}
+	*w = width(s);
+	return s;
+}
+
 static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
 		  const enum column *cols, uint32_t rows)
 {
 	static const char spaces[] = "                                                        ";
+	struct table t = { .p = p, .plain = calloc(p->model->strings.str.nr, sizeof(*t.plain)) };
 	int pad[COLUMNS_MAX], i, w;
-	char buf[CELL_BYTES];
+	char counts[64] = "";
 	uint32_t r;
 
+	_Static_assert(sizeof(spaces) == PAD_MAX + 1, "as many as a column may need");
 	for (i = 0; cols[i] != COL_END; i++) {
 		pad[i] = width(titles[cols[i]]);
 		for (r = 0; r < rows; r++) {
-			w = width(cell(buf, p, &d->rows.v[r], cols[i]));
+			cell(&t, &d->rows.v[r], cols[i], &w);
 			if (w > pad[i] && w <= PAD_MAX)
 				pad[i] = w;
 		}
 	}
-	_Static_assert(sizeof(spaces) == PAD_MAX + 1, "as many as a column may need");
 	fprintf(out, "\n%10s  %6s", "Samples", "%CPU");
 	for (i = 0; cols[i] != COL_END; i++)
 		fprintf(out, "  %s%*s", titles[cols[i]],
 			cols[i + 1] == COL_END ? 0 : pad[i] - width(titles[cols[i]]), "");
 	fputc('\n', out);
 	for (r = 0; r < rows; r++) {
-		fprintf(out, "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
-			vmp_percent(d->rows.v[r].samples, d->total));
+		/* many rows have as many samples as the one before */
+		if (!r || d->rows.v[r].samples != d->rows.v[r - 1].samples)
+			snprintf(counts, sizeof(counts), "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
+				 vmp_percent(d->rows.v[r].samples, d->total));
+		fputs_unlocked(counts, out);
 		for (i = 0; cols[i] != COL_END; i++) {
-			const char *s = cell(buf, p, &d->rows.v[r], cols[i]);
-
-			w = cols[i + 1] == COL_END ? 0 : pad[i] - width(s);
 			fputs_unlocked("  ", out);
-			fputs_unlocked(s, out);
-			if (w > 0)
-				fputs_unlocked(spaces + PAD_MAX - w, out);
+			fputs_unlocked(cell(&t, &d->rows.v[r], cols[i], &w), out);
+			if (cols[i + 1] != COL_END && w < pad[i])
+				fputs_unlocked(spaces + PAD_MAX - (pad[i] - w), out);
 		}
-		fputc('\n', out);
+		putc_unlocked('\n', out);
 	}
+	free(t.plain);
 }
 
 static int filtered(const struct vmp_options *o)

@@ -159,7 +159,7 @@ void vmp_json_text(FILE *out, const void *src, size_t len)
 			fputs("\\ufffd", out);
 		else if (c == '"' || c == '\\')
 			fprintf(out, "\\%c", (int)c);
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))	/* C1 controls move cursors, too */
+		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 			fprintf(out, "\\u%04x", c);
 		else
 			fwrite(p, 1, n, out);

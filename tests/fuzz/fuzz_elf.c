@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fuzz_elf.c - an ELF file from a guest: segments, symbols, stubs, lookups. */
+/* fuzz_elf.c - an ELF file from a guest: segments, symbols, stubs, debugging information, lookups. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/demangle.h"
+#include "model/dwarf.h"
 #include "model/elfsyms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* No string is longer than what the file can hold, be it packed. */
+static const size_t size_limit = 1U << 30;
+
+/* Whatever it says, it says it about strings that can be read. */
+static void ask_dwarf(struct vmp_elf *e, uint64_t vaddr)
+{
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	struct vmp_dwarf *d;
+	uint64_t bias;
+	int i, n;
+
+	d = vmp_elf_dwarf(e, &bias);
+	n = d ? vmp_dwarf_frames(d, vaddr - bias, frames) : 0;
+	if (n > VMP_FRAMES_MAX)
+		abort();
+	for (i = 0; i < n; i++)
+		if ((frames[i].name && strlen(frames[i].name) > size_limit) ||
+		    (frames[i].file && strlen(frames[i].file) > 2 * size_limit))
+			abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -27,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (s)
 			vmp_demangle(buf, sizeof(buf), s->name);
+		if (s)
+			ask_dwarf(e, vaddr);
 	}
 	vmp_elf_close(e);
 	return 0;

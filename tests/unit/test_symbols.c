@@ -210,6 +210,66 @@ static void test_impossible_elf(void **state)
 	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
 }
 
+/* Several names for one function: which one people know */
+static void test_aliases(void **state)
+{
+	static const struct vmp_symbol given[] = {
+		{ .start = 0x100, .end = 0x110, .name = "weak_one", .rank = VMP_SYM_WEAK },
+		{ .start = 0x100, .end = 0x110, .name = "local_one", .rank = VMP_SYM_LOCAL },
+		{ .start = 0x100, .name = "no_size", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x100, .end = 0x110, .name = "__global", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x100, .end = 0x110, .name = "global", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x200, .end = 0x210, .name = "open", .rank = VMP_SYM_WEAK },
+		{ .start = 0x200, .end = 0x210, .name = "open64", .rank = VMP_SYM_WEAK },
+		{ .start = 0x300, .end = 0x310, .name = "SyS_read", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x300, .end = 0x310, .name = "sys_read", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x400, .end = 0x410, .name = "local_one", .rank = VMP_SYM_LOCAL },
+		{ .start = 0x400, .end = 0x410, .name = "weak_one", .rank = VMP_SYM_WEAK },
+	};
+	struct vmp_symtab t = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		assert_int_equal(vmp_vec_push(&t.sym, given[i]), 0);
+	assert_int_equal(vmp_symtab_sort(&t), 0);
+	assert_int_equal(t.sym.nr, 4);
+	assert_string_equal(vmp_symtab_find(&t, 0x100)->name, "global");
+	assert_string_equal(vmp_symtab_find(&t, 0x200)->name, "open64");
+	assert_string_equal(vmp_symtab_find(&t, 0x300)->name, "sys_read");
+	assert_string_equal(vmp_symtab_find(&t, 0x400)->name, "weak_one");
+	vmp_symtab_free(&t);
+}
+
+/* Asked in any order, near and far: as when asked anew each time */
+static void test_find_in_steps(void **state)
+{
+	struct vmp_symtab t = { 0 };
+	uint64_t x = 7, addr, same, i;
+
+	(void)state;
+	for (i = 0; i < 3000; i++) {
+		uint64_t start = 0x10000 + i * 32 + (i > 2000 ? 1ULL << 40 : 0);	/* one far away */
+		struct vmp_symbol s = { .start = start, .end = start + 8 + i % 3 * 12, .name = "f" };
+
+		assert_int_equal(vmp_vec_push(&t.sym, s), 0);
+	}
+	assert_int_equal(vmp_symtab_sort(&t), 0);
+	for (i = 0; i < 100000; i++) {
+		const struct vmp_symbol *s;
+
+		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+		addr = 0xff00 + (x >> 40) % (3010 * 32) + (x & (1ULL << 39) ? 1ULL << 40 : 0);
+		s = vmp_symtab_find_until(&t, addr, &same);
+		assert_ptr_equal(s, vmp_symtab_find(&t, addr));
+		assert_true(same > addr);
+		assert_ptr_equal(s, vmp_symtab_find(&t, same - 1));
+		assert_true(vmp_symtab_find(&t, same) != s || same == UINT64_MAX ||
+			    (!s && same == t.sym.v[0].start));
+	}
+	vmp_symtab_free(&t);
+}
+
 /* A function inside another: behind the inner one it is the outer one again. */
 static void test_nested_symbols(void **state)
 {
@@ -266,6 +326,46 @@ static void test_guest_function(void **state)
 	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[0].function), "visible");
 	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[0].module), "lib.so");
 	assert_int_equal(p->domains.v[0].with_function, 3);
+	vmp_profile_destroy(p);
+	vmp_model_close(m);
+}
+
+/* What one guest sent under a build-id names nothing in another that claims the same. */
+static void test_objects_by_domain(void **state)
+{
+	const uint8_t id[] = { 0xab, 0xcd, 0xef };
+	const char *file = build("lib.so", "-fPIC -shared -Wl,-z,separate-code");
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	uint64_t visible = nm(file, "visible", ""), base = 0x7f1234560000;
+	char cmd[512], path[128];
+	struct vmp_profile *p;
+	struct vmp_model *m;
+	static struct gen g;
+	uint32_t vm;
+
+	(void)state;
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s/u-2000/ab && cp %s %s/u-2000/ab/cdef", dir, file, dir);
+	assert_int_equal(system(cmd), 0);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	gen_begin(&g, path);
+	for (vm = 1000; vm <= 2000; vm += 1000) {
+		gen_vm(&g, vm, vm == 1000 ? "web01" : "web02");
+		gen_clock(&g, vm);
+		gen_hello(&g, 1500, 1, 0);
+		gen_proc(&g, VMPROF_MSG_PROC, 1600, 0x5000000, 10, 1, 0, "app");
+		gen_map(&g, 1600, 0x5000000, 10, base + 0x1000, base + 0x2000, 0x1000, 100, "/usr/lib/lib.so");
+		gen_file(&g, 1, 100, 1000, id, sizeof(id), "/usr/lib/lib.so");
+		gen_agent_flush(&g, vm, 0);
+		gen_guest(&g, vm, 2000, 0x5000000, 3, base + visible, 1);
+	}
+	gen_records_flush(&g, 0, 0, 0);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&m, path), 0);
+	assert_int_equal(vmp_profile_create(&p, m, &o), 0);
+	assert_int_equal(p->domains.v[0].with_function, 0);
+	assert_int_equal(p->domains.v[0].why[VMP_WHY_NO_OBJECT], 1);
+	assert_int_equal(p->domains.v[1].with_function, 1);
 	vmp_profile_destroy(p);
 	vmp_model_close(m);
 }
@@ -382,6 +482,8 @@ static void test_demangle(void **state)
 	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_RNvCs1234_7mycrate3foo"), "mycrate::foo");
 	assert_string_equal(vmp_demangle(buf, sizeof(buf),
 					 "_ZN7mycrate3foo17h0123456789abcdefE"), "mycrate::foo");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_D8demangle4testFiZv"),
+			    "demangle.test(int)");
 	assert_string_equal(vmp_demangle(buf, 4, "_ZN3foo3barEi"), "_ZN3foo3barEi");
 #endif
 	/* f(a<int, int>, a<#1, #1>, a<#2, #2>, ...): 2^34 times int at the end */
@@ -399,7 +501,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt),
 		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
-		cmocka_unit_test(test_nested_symbols), T(test_guest_function), cmocka_unit_test(test_cache_keys),
+		cmocka_unit_test(test_nested_symbols), cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_find_in_steps), T(test_guest_function), T(test_objects_by_domain), cmocka_unit_test(test_cache_keys),
 		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_hidden_kallsyms),
 		cmocka_unit_test(test_demangle),
 	};

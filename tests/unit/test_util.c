@@ -128,6 +128,8 @@ static void test_json_text(void **state)
 	(void)state;
 	json_is("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
 	json_is("\n\0\177", 3, "\"\\u000a\\u0000\\u007f\"");
+	/* C1 control characters move cursors, too; what follows them is text */
+	json_is("\302\200\302\233\302\237\302\240", 8, "\"\\u0080\\u009b\\u009f\302\240\"");
 	json_is("\303\274\377", 3, "\"\303\274\\ufffd\"");
 }
 
