@@ -17,6 +17,7 @@ help:
 	@echo
 	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
 	@echo '  make check-lab     the full lab tests on LAB_SUITE, a short form on the other suite'
+	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'
 	@echo
@@ -38,7 +39,7 @@ CACHE := $(or $(VMPROF_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmprof)
 export LAB_SUITE GUEST_SUITE
 
 # Targets of the lab need no configured tree on this machine.
-ifneq ($(filter-out help demo check check-lab check-hw lab lab-shell products \
+ifneq ($(filter-out help demo check check-lab check-truth check-hw lab lab-shell products \
 	clean distclean clean-cache host-setup driver rpm fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
@@ -117,6 +118,15 @@ $(O)/tests/fuzz_%: $(SRC)/tests/fuzz/fuzz_%.c $(core_obj)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -I$(SRC) -o $@ $< $(core_obj) $(LIBS) -lpthread
 
+# What compares a capture with the emulator's exact counts; runs on L1.
+judge_src := $(wildcard $(SRC)/tests/truth/*.c)
+$(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
+	@mkdir -p $(@D)
+	$(call say,TEST,judge)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
+.PHONY: judge
+judge: $(O)/tests/judge
+
 .PHONY: vmprof-objects
 vmprof-objects: $(core_obj)
 
@@ -144,7 +154,7 @@ bench: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
 
 # ------------------------------------------------------------------ lab
-.PHONY: host-setup lab products lab-shell demo check check-lab check-hw
+.PHONY: host-setup lab products lab-shell demo check check-lab check-truth check-hw
 host-setup:
 	$(Q)tests/lab/host-setup
 lab: host-setup
@@ -160,6 +170,8 @@ check: host-setup
 	$(Q)tests/check
 check-lab: lab
 	$(Q)tests/check lab
+check-truth: lab
+	$(Q)prove -v --exec "tests/lab/run --timeout 2400" tests/lab/suite.sh :: --cases tests/truth/cases
 check-hw: host-setup
 	$(Q)tests/check hw
 

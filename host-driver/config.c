@@ -32,6 +32,20 @@ static bool vmph_config_sane(const struct vmprof_config *config)
 	return (config->flags & VMPROF_CFG_ALL) || config->nr_vms;
 }
 
+/* Can guest and host be counted apart here? */
+static bool vmph_config_split(const struct vmph_session *session)
+{
+	struct perf_event_attr attr = session->attr;
+	unsigned int i;
+
+	for (i = 0; !session->timer && i < VMPH_SAMPLE_NR; i++) {
+		vmph_counters_side(&attr, i, true);
+		if (vmph_counters_try(&attr))
+			return false;
+	}
+	return !session->timer;
+}
+
 /* The event that samples, from what the user asked for */
 static int vmph_config_event(struct vmph_session *session, const struct vmprof_config *config)
 {
@@ -58,6 +72,7 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 	}
 	session->timer = timer;
 	err = vmph_counters_try(&session->attr);
+	session->split = !err && vmph_config_split(session);
 	return err == -ENOENT || err == -ENODEV ? -EOPNOTSUPP : err;
 }
 

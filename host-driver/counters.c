@@ -20,6 +20,13 @@ void vmph_counters_attr(struct perf_event_attr *attr, u32 type, u64 config, u64 
 	};
 }
 
+bool vmph_counters_side(struct perf_event_attr *attr, unsigned int nr, bool split)
+{
+	attr->exclude_host = split && nr == 0;
+	attr->exclude_guest = split && nr == 1;
+	return nr == 0 || split;
+}
+
 int vmph_counters_try(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr off = *attr;
@@ -64,26 +71,38 @@ static u64 vmph_counter_end(struct perf_event **event)
 	return total;
 }
 
+static struct perf_event *vmph_sampling(struct vmph_cpu *cpu, const struct perf_event_attr *attr)
+{
+	struct perf_event *event;
+	struct perf_event_attr copy = *attr;
+
+	event = perf_event_create_kernel_counter(&copy, cpu->cpu, NULL, vmph_on_overflow, cpu);
+	/* a pinned event that got no counter is in error, not active */
+	if (!IS_ERR(event) && READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE) {
+		perf_event_release_kernel(event);
+		return ERR_PTR(-EBUSY);
+	}
+	return event;
+}
+
 int vmph_counters_arm(struct vmph_cpu *cpu)
 {
 	struct vmph_session *session = cpu->session;
+	struct perf_event_attr attr = session->attr;
 	struct vmph_counters *ctr = &cpu->counters;
 	struct perf_event *event;
-	int err;
+	unsigned int i;
 
 	ctr->last_cycles = 0;
 	ctr->last_instructions = 0;
 	ctr->armed_interrupts = cpu->ring.producer->interrupts;
 
-	/* the sampling event first: it must not fail for the sake of the others */
-	event = perf_event_create_kernel_counter(&session->attr, cpu->cpu, NULL,
-						 vmph_on_overflow, cpu);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-	/* a pinned event that got no counter is in error, not active */
-	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE) {
-		err = -EBUSY;
-		goto release_sample;
+	/* the sampling events first: they must not fail for the sake of the others */
+	for (i = 0; i < VMPH_SAMPLE_NR && vmph_counters_side(&attr, i, session->split); i++) {
+		event = vmph_sampling(cpu, &attr);
+		if (IS_ERR(event))
+			goto release_samples;
+		ctr->sample[i] = event;
 	}
 	if (session->want_counts) {
 		struct perf_event *cycles = vmph_counting(cpu, PERF_COUNT_HW_CPU_CYCLES);
@@ -91,19 +110,20 @@ int vmph_counters_arm(struct vmph_cpu *cpu)
 		WRITE_ONCE(ctr->instructions, vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS));
 		WRITE_ONCE(ctr->cycles, cycles);
 	}
-	ctr->sample = event;
 	ctr->was_armed = true;
 	return 0;
 
-release_sample:
-	perf_event_release_kernel(event);
-	return err;
+release_samples:
+	while (i--) {
+		perf_event_release_kernel(ctr->sample[i]);
+		ctr->sample[i] = NULL;
+	}
+	return PTR_ERR(event);
 }
 
-/* Overflows that the event's count asks for and that never came: perf throttled it */
-static void vmph_count_throttled(struct vmph_cpu *cpu, u64 count)
+/* Overflows that the events' counts ask for and that never came: perf throttled them */
+static void vmph_count_throttled(struct vmph_cpu *cpu, u64 due)
 {
-	u64 due = count / cpu->session->attr.sample_period;
 	u64 came = cpu->ring.producer->interrupts - cpu->counters.armed_interrupts;
 
 	if (due > came + 1)
@@ -113,13 +133,17 @@ static void vmph_count_throttled(struct vmph_cpu *cpu, u64 count)
 void vmph_counters_disarm(struct vmph_cpu *cpu)
 {
 	struct vmph_counters *ctr = &cpu->counters;
-	u64 count;
+	u64 count, due = 0;
+	unsigned int i;
 
-	if (!ctr->sample)
+	if (!ctr->sample[0])
 		return;
-	count = vmph_counter_end(&ctr->sample);
-	vmph_count_throttled(cpu, count);
-	ctr->sum_sample += count;
+	for (i = 0; i < VMPH_SAMPLE_NR; i++) {
+		count = vmph_counter_end(&ctr->sample[i]);
+		due += count / cpu->session->attr.sample_period;
+		ctr->sum_sample += count;
+	}
+	vmph_count_throttled(cpu, due);
 	ctr->sum_cycles += vmph_counter_end(&ctr->cycles);
 	ctr->sum_instructions += vmph_counter_end(&ctr->instructions);
 }
@@ -127,12 +151,14 @@ void vmph_counters_disarm(struct vmph_cpu *cpu)
 void vmph_counters_total(struct vmph_counters *ctr, u64 *sample, u64 *cycles, u64 *instructions)
 {
 	u64 enabled, running;
+	unsigned int i;
 
 	*sample = ctr->sum_sample;
 	*cycles = ctr->sum_cycles;
 	*instructions = ctr->sum_instructions;
-	if (ctr->sample)
-		*sample += perf_event_read_value(ctr->sample, &enabled, &running);
+	for (i = 0; i < VMPH_SAMPLE_NR; i++)
+		if (ctr->sample[i])
+			*sample += perf_event_read_value(ctr->sample[i], &enabled, &running);
 	if (ctr->cycles)
 		*cycles += perf_event_read_value(ctr->cycles, &enabled, &running);
 	if (ctr->instructions)

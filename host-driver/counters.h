@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * counters.h - the perf events of one pCPU: the one that samples, and cycles
- * and instructions beside it.
+ * counters.h - the perf events of one pCPU: those that sample, and cycles and
+ * instructions beside them.
+ *
+ * Guest and host have a sampling event each wherever the PMU can tell them
+ * apart: which one overflowed says whose overflow it was.  What the NMI finds
+ * does not: an overflow on the way into the guest, while GIF is clear, ends
+ * the guest's run before its first instruction and looks like the guest's.
  */
 #ifndef VMPH_COUNTERS_H
 #define VMPH_COUNTERS_H
@@ -9,8 +14,10 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
+#define VMPH_SAMPLE_NR	2	/* guest's, host's; or one for both */
+
 struct vmph_counters {
-	struct perf_event *sample;		/* NULL: not armed */
+	struct perf_event *sample[VMPH_SAMPLE_NR];	/* the first is NULL: not armed */
 	struct perf_event *cycles;		/* NULL: not counted */
 	struct perf_event *instructions;
 	u64 last_cycles;			/* at this pCPU's last overflow */
@@ -28,6 +35,14 @@ struct vmph_cpu;
 
 /** vmph_counters_attr() - A pinned event that samples host and guest, user and kernel. */
 void vmph_counters_attr(struct perf_event_attr *attr, u32 type, u64 config, u64 period);
+
+/**
+ * vmph_counters_side() - The attributes of one of the sampling events.
+ * @nr:    Which of the VMPH_SAMPLE_NR: 0 the guest's, 1 the host's.
+ * @split: Otherwise number 0 is of both sides and there is no other.
+ * Return: false when there is none of that number.
+ */
+bool vmph_counters_side(struct perf_event_attr *attr, unsigned int nr, bool split);
 
 /** vmph_counters_try() - Can such an event be had here? It is made and dropped. Sleeps. */
 int vmph_counters_try(const struct perf_event_attr *attr);

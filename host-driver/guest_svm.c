@@ -2,7 +2,7 @@
 /*
  * guest_svm.c - AMD: the guest's state is in the VMCB, which #VMEXIT has filled.
  *
- * In the guest or not: KVM sets handling_intr_from_guest around the STGI that
+ * In the guest or not, where one event samples both sides: KVM sets handling_intr_from_guest around the STGI that
  * lets the NMI in which ended the guest's run, and around the interrupt window
  * that follows every exit.  Only together with the exit code does it say that
  * this trigger is what ended the guest's run.  An overflow between #VMEXIT and

@@ -29,6 +29,7 @@
 
 /* What an overflow hit */
 struct vmph_view {
+	const struct perf_event_attr *attr;	/* of the event that overflowed */
 	struct kvm_vcpu *vcpu;	/* loaded, its state in guest; or NULL */
 	struct vmph_guest guest;
 	u32 vm;
@@ -36,6 +37,17 @@ struct vmph_view {
 	u32 flags;
 	u8 mode;
 };
+
+/*
+ * Whose overflow?  An event that counts one side only knows.  Where there is
+ * one event for both, how the guest's run ended has to do.
+ */
+static bool vmph_hit_guest(const struct vmph_view *view)
+{
+	if (view->attr->exclude_host || view->attr->exclude_guest)
+		return view->attr->exclude_host;
+	return view->guest.in_guest;
+}
 
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
 static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
@@ -61,7 +73,7 @@ static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmp
 	view->vcpu = vcpu;
 	view->vcpu_tid = current->pid;
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
-	if (view->guest.in_guest)
+	if (vmph_hit_guest(view))
 		view->mode = VMPROF_MODE_GUEST;
 	return true;
 }
@@ -161,7 +173,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	struct vmprof_producer *page = cpu->ring.producer;
 	struct vmph_session *session = cpu->session;
 	u64 cycles = 0, instructions = 0, tsc = rdtsc();
-	struct vmph_view view = {};
+	struct vmph_view view = { .attr = &event->attr };
 
 	WRITE_ONCE(page->interrupts, page->interrupts + 1);
 	if (in_nmi())
@@ -171,6 +183,11 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	if (vmph_counters_delta(&cpu->counters, &cycles, &instructions))
 		view.flags |= VMPROF_SF_COUNTS;
 
+	/* without SVM on, the guest's event counts the host: that one has its own */
+	if (event->attr.exclude_host && !vmph_running_vcpu()) {
+		WRITE_ONCE(page->filtered, page->filtered + 1);
+		return;
+	}
 	if (session->all && vmph_running_vcpu())
 		vmph_vms_add(&session->vms, current->tgid);
 	if (vmph_vms_chosen(&session->vms, current->tgid)) {

@@ -53,7 +53,8 @@ struct vmph_session {
 	enum vmph_state state;
 	bool all;			/* every VM */
 	bool started;			/* START has succeeded once */
-	struct perf_event_attr attr;	/* of the sampling event */
+	struct perf_event_attr attr;	/* of the sampling events */
+	bool split;			/* guest and host have one each */
 	bool timer;			/* attr is the cpu-clock */
 	bool want_counts;		/* cycles and instructions beside it */
 	bool steal;			/* the scheduler's hooks are in place */

@@ -192,8 +192,9 @@ struct vmprof_record {
 	__u32 pcpu;
 };
 
-/* vmprof_sample.mode: what the pCPU was doing, decided by exit reason and
-   interrupt info, never by "a vCPU is loaded" alone */
+/* vmprof_sample.mode: what the pCPU was doing, decided by the event that
+   overflowed (there is one for each side), else by exit reason and interrupt
+   info, never by "a vCPU is loaded" alone */
 enum vmprof_mode {
 	VMPROF_MODE_GUEST	= 0,	/* guest code of the VM ran */
 	VMPROF_MODE_VMM_KERNEL	= 1,	/* a task of the VM's QEMU, in the host kernel (KVM) */

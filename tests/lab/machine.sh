@@ -106,7 +106,8 @@ machine_prepare()
 	fi
 	: >"$run_dir/status"
 	: >"$run_dir/console.log"
-	echo "host_suite=$host_suite guest_suite=$guest_suite" >"$run_dir/share/job"
+	printf 'host_suite=%s guest_suite=%s emulator_out=%q\n' \
+		"$host_suite" "$guest_suite" "$out_dir" >"$run_dir/share/job"
 }
 
 # A folder of this machine that L1 can mount by its tag.
@@ -117,7 +118,8 @@ machine_share()
 }
 
 # Start QEMU in the background; $1 is the chardev for the job's output, $2 the
-# device for it: a port, or for a shell a terminal (virtconsole).
+# device for it: a port, or for a shell a terminal (virtconsole). Its QMP is
+# connected to a port of L1's, so that a job can ask its own emulator.
 machine_start()
 {
 	local cpu=${LAB_CPU:-EPYC,+svm,+npt,-sse4a,+perfctr-core,+perfmon-v2,xlevel=0x80000022}
@@ -141,6 +143,9 @@ machine_start()
 		-chardev "$1" -device "${2:-virtserialport},chardev=output,name=org.vmprof.lab.output" \
 		-chardev "file,id=status,path=$run_dir/status" \
 		-device virtserialport,chardev=status,name=org.vmprof.lab.status \
+		-chardev "socket,id=qmp,path=vmprof-lab-$$,abstract=on,server=on,wait=off" -mon chardev=qmp,mode=control \
+		-chardev "socket,id=emulator,path=vmprof-lab-$$,abstract=on" \
+		-device virtserialport,chardev=emulator,name=org.vmprof.lab.emulator \
 		"${qemu_args[@]}" <&0 2>"$run_dir/qemu.log" &
 	qemu_pid=$!
 	echo $qemu_pid >"$run_dir/qemu.pid"

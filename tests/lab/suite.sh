@@ -1,20 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# suite.sh [--short] [NAME...] - run the lab's test cases on L1, as one TAP stream;
-# with names (10-profile) only these.
+# suite.sh [--cases FOLDER] [--short] [NAME...] - run the lab's test cases on L1, as
+# one TAP stream; with names (10-profile) only these.
 #
-# Each tests/lab/cases/NN-name.sh prints TAP of its own (lib.sh); here the tests
+# Each NN-name.sh of tests/lab/cases, or of another FOLDER of the checkout, prints TAP of its own (lib.sh); here the tests
 # are numbered through, and a case that dies or breaks its plan is a failure.
 # With --short only cases that say "# short: yes" in their head. On a machine of
 # somebody's own (LAB_OWN_HOST, see on-this-host) a case that says "# lab-only: yes"
 # is skipped: it unloads modules, stops libvirtd or needs the emulated host.
 set -u
+cases=tests/lab/cases
+[ "${1:-}" != --cases ] || { cases=$2; shift 2; }
 short=
 [ "${1:-}" != --short ] || { short=yes; shift; }
 only=" $* "
 nr=0 failed=0
-for case in /src/tests/lab/cases/[0-9]*.sh; do
+for case in /src/"$cases"/[0-9]*.sh; do
 	name=${case##*/}
 	[ "$only" = "  " ] || [[ $only = *" ${name%.sh} "* ]] || continue
 	[ -z "$short" ] || head -n 12 "$case" | grep -q '^# short: yes' || continue

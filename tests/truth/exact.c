@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* exact.c - read the emulator's exact counts. */
+#include "exact.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Take a word off a line; 0 when it is not there. */
+static int word(char **line, const char *expected)
+{
+	size_t len = strlen(expected);
+
+	if (strncmp(*line, expected, len) || (*line)[len] != ' ')
+		return 0;
+	*line += len + 1;
+	return 1;
+}
+
+/* Exactly @nr numbers to the end of a line */
+static int numbers(const char *line, uint64_t *v, int nr)
+{
+	char *end;
+
+	for (; nr--; line = end) {
+		*v++ = strtoull(line, &end, 0);
+		if (end == line)
+			return -EBADMSG;
+	}
+	return *line == '\n' ? 0 : -EBADMSG;
+}
+
+static int who(char **line, uint32_t *flags)
+{
+	int guest = word(line, "guest"), user;
+
+	if (!guest && !word(line, "host"))
+		return -EBADMSG;
+	user = word(line, "user");
+	if (!user && !word(line, "kernel"))
+		return -EBADMSG;
+	*flags = (guest ? EXACT_GUEST : 0) | (user ? EXACT_USER : 0);
+	return 0;
+}
+
+static int on_space(struct exact *x, char *line, uint32_t base)
+{
+	struct exact_space s = { 0 };
+	uint64_t nr, v[5];
+	char *end;
+
+	nr = strtoull(line, &end, 10);
+	line = end + (*end == ' ');
+	if (who(&line, &s.flags) || !x->cpus.nr || base + nr != (uint64_t)x->spaces.nr + 1)
+		return -EBADMSG;
+	if (word(&line, "counting"))
+		s.flags |= EXACT_COUNTING;
+	else if (!word(&line, "quiet"))
+		return -EBADMSG;
+	if (numbers(line, v, 5))
+		return -EBADMSG;
+	s.cr3 = v[0];
+	s.ncr3 = v[1];
+	s.exit = v[2];
+	s.first_tsc = v[3];
+	s.last_tsc = v[4];
+	s.cpu = x->cpus.v[x->cpus.nr - 1].cpu;
+	return vmp_vec_push(&x->spaces, s);
+}
+
+static int on_block(struct exact *x, const char *line, uint32_t base)
+{
+	uint64_t v[7];
+
+	if (numbers(line, v, 7) || !v[0] || base + v[0] > x->spaces.nr || v[2] > UINT32_MAX)
+		return -EBADMSG;
+	struct exact_block b = {
+		.space = base + (uint32_t)v[0] - 1, .pc = v[1], .size = (uint32_t)v[2],
+		.insns = v[3], .cycles = v[4], .insns_at = v[5], .cycles_at = v[6],
+	};
+
+	return vmp_vec_push(&x->blocks, b);
+}
+
+static int on_overflow(struct exact *x, char *line)
+{
+	struct exact_overflow o = { 0 };
+	uint64_t v[4];
+	char *end;
+
+	o.tsc = strtoull(line, &end, 10);
+	line = end + (*end == ' ');
+	if (who(&line, &o.flags) || numbers(line, v, 4) || !x->cpus.nr)
+		return -EBADMSG;
+	o.cr3 = v[0];
+	o.ncr3 = v[1];
+	o.exit = v[2];
+	o.pc = v[3];
+	o.cpu = x->cpus.v[x->cpus.nr - 1].cpu;
+	x->cpus.v[x->cpus.nr - 1].overflows = x->overflows.nr + 1;
+	return vmp_vec_push(&x->overflows, o);
+}
+
+static int on_cpu(struct exact *x, const char *line)
+{
+	struct exact_cpu c = { .overflow = x->overflows.nr, .overflows = x->overflows.nr };
+	uint64_t v[3];
+
+	if (numbers(line, v, 3))
+		return -EBADMSG;
+	c.cpu = (uint32_t)v[0];
+	c.first_tsc = v[1];
+	c.last_tsc = v[2];
+	return vmp_vec_push(&x->cpus, c);
+}
+
+static int on_exit_count(struct exact *x, const char *line)
+{
+	struct exact_exit e;
+	uint64_t v[2];
+	uint32_t i;
+
+	if (numbers(line, v, 2))
+		return -EBADMSG;
+	for (i = 0; i < x->exits.nr; i++) {
+		if (x->exits.v[i].code == v[0]) {
+			x->exits.v[i].count += v[1];
+			return 0;
+		}
+	}
+	e.code = v[0];
+	e.count = v[1];
+	return vmp_vec_push(&x->exits, e);
+}
+
+static int on_line(struct exact *x, char *line, uint32_t *base)
+{
+	if (word(&line, "block"))
+		return on_block(x, line, *base);
+	if (word(&line, "space"))
+		return on_space(x, line, *base);
+	if (word(&line, "overflow"))
+		return on_overflow(x, line);
+	if (word(&line, "exit"))
+		return on_exit_count(x, line);
+	if (!word(&line, "cpu"))
+		return -EBADMSG;
+	*base = x->spaces.nr;
+	return on_cpu(x, line);
+}
+
+int exact_read(struct exact *x, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	int err = 0, ended = 0;
+	uint32_t base = 0;
+	char line[256];
+
+	memset(x, 0, sizeof(*x));
+	if (!f)
+		return -errno;
+	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 1\n"))
+		err = -EBADMSG;
+	while (!err && !ended && fgets(line, sizeof(line), f)) {
+		ended = !strcmp(line, "end\n");
+		err = ended ? 0 : on_line(x, line, &base);
+	}
+	fclose(f);
+	if (!err && !ended)
+		err = -EBADMSG;
+	if (err)
+		exact_free(x);
+	return err;
+}
+
+void exact_free(struct exact *x)
+{
+	vmp_vec_free(&x->cpus);
+	vmp_vec_free(&x->spaces);
+	vmp_vec_free(&x->blocks);
+	vmp_vec_free(&x->overflows);
+	vmp_vec_free(&x->exits);
+}
+
+const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->cpus.nr; i++)
+		if (x->cpus.v[i].cpu == cpu)
+			return &x->cpus.v[i];
+	return NULL;
+}
+
+struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
+					 uint32_t flags)
+{
+	const struct exact_cpu *c = exact_cpu_of(x, cpu);
+	struct exact_overflow *o, *found = NULL;
+	uint32_t low, high, i;
+
+	if (!c)
+		return NULL;
+	low = c->overflow;
+	high = c->overflows;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (x->overflows.v[mid].tsc <= tsc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (i = low; i > c->overflow && low - i < 2; i--) {
+		o = &x->overflows.v[i - 1];
+		if (o->taken || (found && ((o->flags ^ flags) & EXACT_GUEST)))
+			continue;
+		if (!found || ((found->flags ^ flags) & EXACT_GUEST))
+			found = o;
+	}
+	if (found)
+		found->taken = 1;
+	return found;
+}

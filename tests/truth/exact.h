@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * exact.h - the file that the emulator's vmprof-exact-stop writes; its lines
+ * are described in qemu-patches/README.md.
+ */
+#ifndef TRUTH_EXACT_H
+#define TRUTH_EXACT_H
+
+#include <stdint.h>
+
+#include "model/vec.h"
+
+/* Whose code */
+#define EXACT_USER	(1U << 0)
+#define EXACT_GUEST	(1U << 1)
+#define EXACT_COUNTING	(1U << 2)	/* a counter ran; spaces only */
+
+#define EXACT_NO_EXIT	UINT64_MAX
+
+struct exact_space {
+	uint32_t cpu, flags;
+	uint64_t cr3, ncr3, exit;	/* exit: the host's code since which #VMEXIT */
+	uint64_t first_tsc, last_tsc;
+};
+
+/* What was retired in a block of code, and (_at) what led to an address in it:
+   where a counter that overflows finds the processor */
+struct exact_block {
+	uint64_t pc, insns, cycles, insns_at, cycles_at;
+	uint32_t space, size;
+};
+
+struct exact_overflow {
+	uint64_t tsc, cr3, ncr3, exit, pc;
+	uint32_t cpu, flags;
+	uint32_t taken;		/* by a sample */
+};
+
+struct exact_exit {
+	uint64_t code, count;
+};
+
+struct exact_cpu {
+	uint32_t cpu;
+	uint32_t overflow, overflows;	/* first, end: in order of time */
+	uint64_t first_tsc, last_tsc;	/* the window */
+};
+
+struct exact {
+	VMP_VEC(struct exact_cpu) cpus;
+	VMP_VEC(struct exact_space) spaces;
+	VMP_VEC(struct exact_block) blocks;
+	VMP_VEC(struct exact_overflow) overflows;
+	VMP_VEC(struct exact_exit) exits;	/* of all CPUs */
+};
+
+/** exact_read() - Return: 0, -ENOMEM, -errno of reading, -EBADMSG (not such a file, or cut). */
+int exact_read(struct exact *x, const char *path);
+void exact_free(struct exact *x);
+
+/**
+ * exact_overflow_of() - The overflow that a sample is of, or NULL.
+ * @flags: EXACT_GUEST: a guest's is preferred, where two counters overflowed
+ *         before one interrupt.
+ *
+ * It is the last on the CPU at or before the host TSC, or the one before that;
+ * none is given out twice.
+ */
+struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
+					 uint32_t flags);
+
+/** exact_cpu_of() - A CPU's window, or NULL. */
+const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu);
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* join.c - resolve blocks and samples with the analyzer's model. */
+#include "join.h"
+
+#include <string.h>
+
+#include "model/resolve.h"
+
+#define SVM_EXIT_NMI	0x61
+#define CR3_ROOT	0x000fffffffffe000ULL	/* without PCID and PTI bits */
+
+/* ------------------------------------------------------------------- rows */
+
+static int row_of(struct join *j, const struct vmp_hit *hit, uint32_t *out)
+{
+	struct vmp_machine *vm = hit->vm == VMP_NONE ? NULL : &j->model->vms.v[hit->vm];
+	struct join_row row = { .kind = hit->kind, .vm = hit->vm };
+	struct vmp_place place = { 0 };
+	uint64_t sum;
+	uint32_t *known;
+	int err = 0;
+
+	switch (hit->kind) {
+	case VMP_KIND_GUEST_KERNEL:
+		err = vmp_resolve_guest_kernel(j->model, vm, hit->epoch, hit->addr, &place);
+		break;
+	case VMP_KIND_GUEST_USER:
+		err = vmp_resolve_guest_user(j->model, vm, hit->epoch, hit->image, hit->version,
+					     hit->addr, &place);
+		if (hit->image != VMP_NONE)
+			row.comm = vm->space.images.v[hit->image].comm;
+		break;
+	default:
+		err = vmp_resolve_host_kernel(j->model, hit->addr, &place);
+	}
+	if (err)
+		return err;
+	row.function = place.function;
+	row.module = place.module;
+	sum = vmp_hash_bytes(&row, offsetof(struct join_row, group));
+	known = vmp_hash_find(&j->by_row, sum);
+	if (known) {
+		*out = *known;
+		return 0;
+	}
+	row.group = j->rows.nr;
+	*out = j->rows.nr;
+	return vmp_vec_push(&j->rows, row) ? -ENOMEM : vmp_hash_set(&j->by_row, sum, *out);
+}
+
+static uint32_t group_of(const struct join *j, uint32_t row)
+{
+	while (j->rows.v[row].group != row)
+		row = j->rows.v[row].group;
+	return row;
+}
+
+/* ------------------------------------------------------------ exact counts */
+
+/* Whose NPT root it is: the VM that most samples of such overflows name */
+static uint32_t vm_of(const struct join *j, uint64_t ncr3, const struct vmp_hash *votes)
+{
+	uint32_t best = VMP_NONE, most = 0, i;
+
+	for (i = 0; i < j->model->vms.nr; i++) {
+		const uint32_t *n = vmp_hash_find(votes, ncr3 + i);
+
+		if (n && *n > most) {
+			most = *n;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void hit_of(const struct join *j, const struct exact_space *s, uint32_t vm, struct vmp_hit *hit)
+{
+	struct vmp_space *space = &j->model->vms.v[vm].space;
+
+	*hit = (struct vmp_hit){
+		.kind = s->flags & EXACT_USER ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL,
+		.vm = vm, .epoch = vmp_space_epoch_at(space, s->last_tsc), .image = VMP_NONE,
+	};
+	if (hit->kind != VMP_KIND_GUEST_USER)
+		return;
+	hit->image = vmp_space_owner(space, s->cr3, s->last_tsc);
+	if (hit->image != VMP_NONE)
+		hit->version = vmp_space_version(space, hit->image, s->last_tsc);
+}
+
+/* Row of an address; each distinct one is resolved once. */
+static int place_of(struct join *j, struct vmp_hit *hit, uint64_t addr, uint32_t *out)
+{
+	struct { uint64_t addr; uint32_t kind, vm, epoch, image, version, zero; } key = {
+		addr, hit->kind, hit->vm, hit->epoch, hit->image, hit->version, 0,
+	};
+	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
+	uint32_t *known = vmp_hash_find(&j->by_place, sum);
+	int err;
+
+	if (known) {
+		*out = *known;
+		return 0;
+	}
+	hit->addr = addr;
+	err = row_of(j, hit, out);
+	return err ? err : vmp_hash_set(&j->by_place, sum, *out);
+}
+
+/*
+ * Count a block for the function that it starts in.  Where code falls through
+ * from one function into the next, no address tells their counts apart: they
+ * are one group.
+ */
+static int add_block(struct join *j, const struct exact_block *b, struct vmp_hit *hit)
+{
+	uint32_t row, other, at;
+	struct join_row *r;
+	int err;
+
+	err = place_of(j, hit, b->pc, &row);
+	for (at = 1; !err && at < b->size; at++) {
+		err = place_of(j, hit, b->pc + at, &other);
+		if (!err && group_of(j, other) != group_of(j, row))
+			j->rows.v[group_of(j, other)].group = group_of(j, row);
+	}
+	if (err)
+		return err;
+	r = &j->rows.v[row];
+	r->insns += b->insns;
+	r->cycles += b->cycles;
+	r->insns_at += b->insns_at;
+	r->cycles_at += b->cycles_at;
+	return 0;
+}
+
+static int add_blocks(struct join *j, const struct vmp_hash *votes)
+{
+	struct vmp_hit hit = { 0 };
+	uint32_t i, last = UINT32_MAX, vm = VMP_NONE;
+	int err;
+
+	for (i = 0; i < j->exact->blocks.nr; i++) {
+		const struct exact_block *b = &j->exact->blocks.v[i];
+		const struct exact_space *s = &j->exact->spaces.v[b->space];
+
+		if (!(s->flags & EXACT_COUNTING)) {
+			j->quiet_cycles += b->cycles;
+			continue;
+		}
+		j->cycles += b->cycles;
+		j->side[s->flags & (EXACT_GUEST | EXACT_USER)] += b->cycles_at;
+		if (!(s->flags & EXACT_GUEST))
+			continue;
+		if (b->space != last) {
+			vm = vm_of(j, s->ncr3, votes);
+			if (vm != VMP_NONE)
+				hit_of(j, s, vm, &hit);
+			last = b->space;
+		}
+		if (vm == VMP_NONE)
+			continue;	/* another VM, which nobody asked for */
+		err = add_block(j, b, &hit);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- samples */
+
+struct samples {
+	struct join *j;
+	struct vmp_hash votes;
+	int voting;
+};
+
+static void invert(struct vmprof_sample *s)
+{
+	if (s->mode == VMPROF_MODE_GUEST)
+		s->mode = VMPROF_MODE_VMM_KERNEL;
+	else if (s->flags & VMPROF_SF_VCPU)
+		s->mode = VMPROF_MODE_GUEST;
+}
+
+static void check_exit(struct join_checks *c, const struct vmprof_sample *s,
+		       const struct exact_overflow *o)
+{
+	if (!(s->flags & VMPROF_SF_VCPU) || o->exit == EXACT_NO_EXIT)
+		return;
+	c->exits++;
+	if (s->exit_reason != o->exit)
+		*(s->exit_reason == SVM_EXIT_NMI ? &c->entry : &c->wrong_exit) += 1;
+}
+
+static void check(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o,
+		  uint32_t vm)
+{
+	struct join_checks *c = &j->checks;
+	uint64_t skid;
+
+	if (s->mode != VMPROF_MODE_GUEST) {
+		c->host++;
+		c->host_of_guest += !!(o->flags & EXACT_GUEST);
+		check_exit(c, s, o);
+		return;
+	}
+	c->guest++;
+	if (!(o->flags & EXACT_GUEST)) {
+		c->guest_of_host++;
+		return;
+	}
+	c->wrong_vm += vmp_model_vm(j->model, s->vm) != vm;
+	c->wrong_cr3 += (s->guest_cr3 & CR3_ROOT) != o->cr3;
+	c->wrong_cpl += (s->cpl == 3) != !!(o->flags & EXACT_USER);
+	skid = s->guest_ip > o->pc ? s->guest_ip - o->pc : o->pc - s->guest_ip;
+	c->skid += skid != 0;
+	c->skid_max = skid > c->skid_max ? skid : c->skid_max;
+}
+
+/* The second record of one overflow: steal from one VM by another */
+static int is_second(const struct join *j, const struct vmprof_sample *s)
+{
+	return s->flags & VMPROF_SF_STEAL && vmp_model_vm(j->model, s->host_pid) != VMP_NONE;
+}
+
+static int vote(struct samples *w, const struct vmprof_sample *s, const struct exact_overflow *o)
+{
+	uint32_t vm = vmp_model_vm(w->j->model, s->vm), *n;
+	uint64_t key = o->ncr3 + vm;	/* a root is a page's address */
+
+	if (s->mode != VMPROF_MODE_GUEST || vm == VMP_NONE || !(o->flags & EXACT_GUEST))
+		return 0;
+	n = vmp_hash_find(&w->votes, key);
+	return vmp_hash_set(&w->votes, key, n ? *n + 1 : 1);
+}
+
+static int count(struct join *j, const struct vmprof_sample *sample)
+{
+	struct vmprof_sample s = *sample;
+	struct vmp_hit hit;
+	uint32_t row;
+	int err;
+
+	if (j->fault == JOIN_TIMELESS)
+		s.tsc = UINT64_MAX;
+	err = vmp_classify(j->model, &s, &hit);
+	if (err || (hit.kind != VMP_KIND_GUEST_KERNEL && hit.kind != VMP_KIND_GUEST_USER))
+		return err;
+	err = place_of(j, &hit, hit.addr, &row);
+	if (!err)
+		j->rows.v[row].samples++;
+	return err;
+}
+
+static int on_sample(void *arg, const struct vmprof_sample *sample)
+{
+	struct samples *w = arg;
+	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, sample->hdr.pcpu);
+	struct vmprof_sample s = *sample;
+	struct exact_overflow *o;
+
+	if (!cpu || s.tsc < cpu->first_tsc || s.tsc > cpu->last_tsc || is_second(w->j, &s))
+		return 0;
+	if (w->j->fault == JOIN_INVERTED)
+		invert(&s);
+	o = exact_overflow_of(w->j->exact, s.hdr.pcpu, s.tsc,
+			      s.mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0);
+	if (w->voting)
+		return o ? vote(w, &s, o) : 0;
+	w->j->checks.samples++;
+	if (!o)
+		w->j->checks.orphans++;
+	else
+		check(w->j, &s, o, vm_of(w->j, o->ncr3, &w->votes));
+	return count(w->j, &s);
+}
+
+int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_fault fault)
+{
+	struct samples w = { .j = j, .voting = 1 };
+	uint32_t i;
+	int err;
+
+	*j = (struct join){ .model = m, .exact = x, .fault = fault };
+	err = vmp_model_samples(m, on_sample, &w);
+	w.voting = 0;
+	for (i = 0; i < x->overflows.nr; i++)
+		x->overflows.v[i].taken = 0;
+	if (!err)
+		err = add_blocks(j, &w.votes);
+	if (!err)
+		err = vmp_model_samples(m, on_sample, &w);
+	vmp_hash_free(&w.votes);
+	if (err)
+		join_free(j);
+	return err;
+}
+
+void join_free(struct join *j)
+{
+	vmp_vec_free(&j->rows);
+	vmp_hash_free(&j->by_row);
+	vmp_hash_free(&j->by_place);
+}

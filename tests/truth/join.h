@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * join.h - exact counts and samples, summed up by function side by side.
+ *
+ * Each side comes to its function by its own way: a block by the space that
+ * the emulator saw it in, a sample by what the sampler wrote into it.
+ */
+#ifndef TRUTH_JOIN_H
+#define TRUTH_JOIN_H
+
+#include "exact.h"
+#include "model/classify.h"
+#include "model/model.h"
+
+/* Faults that join_create() puts into the sampled side, to see them found */
+enum join_fault {
+	JOIN_FAITHFUL,
+	JOIN_INVERTED,		/* guest where it was host, and the reverse */
+	JOIN_TIMELESS,		/* a CR3 means whoever had it last */
+	JOIN_UNCOUNTED,		/* the sampler forgets what it lost */
+};
+
+/* A function; user code: in one program */
+struct join_row {
+	uint32_t kind;			/* enum vmp_kind */
+	uint32_t vm;
+	uint32_t function, module, comm;	/* string numbers */
+	uint32_t group;			/* row that a block shares with it, or itself */
+	uint64_t insns, cycles, insns_at, cycles_at;	/* exact, counters running */
+	uint64_t samples;
+};
+
+/* What each sample's own overflow says of it */
+struct join_checks {
+	uint64_t samples;		/* in the window, none twice */
+	uint64_t orphans;		/* no overflow, or one that another sample has */
+	uint64_t guest, host;		/* by the sampler */
+	uint64_t guest_of_host;		/* called guest, the overflow was the host's */
+	uint64_t host_of_guest;
+	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of true guest samples */
+	uint64_t skid, skid_max;	/* samples with one, bytes */
+	uint64_t exits;			/* host samples that name an exit */
+	uint64_t wrong_exit;		/* not the last one before the overflow ... */
+	uint64_t entry;			/* ... but the one that the held back NMI made */
+};
+
+struct join {
+	struct vmp_model *model;	/* borrowed */
+	struct exact *exact;		/* borrowed */
+	enum join_fault fault;
+	VMP_VEC(struct join_row) rows;
+	struct vmp_hash by_row;
+	struct vmp_hash by_place;
+	struct join_checks checks;
+	uint64_t cycles;		/* exact, counters running: all there was */
+	uint64_t quiet_cycles;		/* counters stopped: the sampling itself */
+	uint64_t side[4];		/* exact cycles_at by EXACT_GUEST | EXACT_USER */
+};
+
+/** join_create() - Read both sides.  Return: 0, -ENOMEM, -errno of reading. */
+int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_fault fault);
+void join_free(struct join *j);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * judge.c - a capture beside what truly ran.
+ *
+ * Usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] EXACT CAPTURE
+ *
+ * EXACT is what the emulator counted over the whole session.  Prints the
+ * functions, sampled beside exact, then a line for each question,
+ * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS".  Exit status: 0 all yes,
+ * 1 some no, 2 nothing to judge.
+ *
+ * The statistical questions use two-sided exact binomial tests, all of one run
+ * together at the level FAMILY_LEVEL (Bonferroni: each at that divided by
+ * their number).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binomial.h"
+#include "join.h"
+#include "report/exits.h"
+#include "util/text.h"
+
+#define FAMILY_LEVEL	1e-4
+#define SHARE_MIN	0.01	/* of the exact count: functions that are judged */
+#define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
+
+/* Of functions that share code: the sum, named after the largest */
+struct group {
+	uint32_t row;
+	uint64_t cycles_at, insns, cycles, samples;
+};
+
+static int noes;
+
+static void verdict(int yes, const char *question, const char *numbers)
+{
+	printf("%s %s: %s\n", yes ? "yes" : "NO", question, numbers);
+	noes += !yes;
+}
+
+#define VERDICT(yes, question, ...) \
+	do { \
+		char numbers_[512]; \
+		snprintf(numbers_, sizeof(numbers_), __VA_ARGS__); \
+		verdict(yes, question, numbers_); \
+	} while (0)
+
+static int by_cycles(const void *pa, const void *pb)
+{
+	const struct group *a = pa, *b = pb;
+
+	return a->cycles_at > b->cycles_at ? -1 : a->cycles_at < b->cycles_at;
+}
+
+static uint32_t top(const struct join *j, uint32_t row)
+{
+	while (j->rows.v[row].group != row)
+		row = j->rows.v[row].group;
+	return row;
+}
+
+/* One group for each row; those of rows that joined another are empty */
+static struct group *make_groups(const struct join *j, uint32_t *nr)
+{
+	struct group *g = calloc(j->rows.nr ? j->rows.nr : 1, sizeof(*g));
+	uint32_t i;
+
+	if (!g)
+		return NULL;
+	for (i = 0; i < j->rows.nr; i++)
+		g[i].row = i;
+	for (i = 0; i < j->rows.nr; i++) {
+		const struct join_row *r = &j->rows.v[i];
+		struct group *to = &g[top(j, i)];
+
+		if (r->cycles_at > j->rows.v[to->row].cycles_at)
+			to->row = i;
+		to->cycles_at += r->cycles_at;
+		to->cycles += r->cycles;
+		to->insns += r->insns;
+		to->samples += r->samples;
+	}
+	qsort(g, j->rows.nr, sizeof(*g), by_cycles);
+	*nr = j->rows.nr;
+	return g;
+}
+
+static const char *text(const struct join *j, uint32_t string, char *buf, size_t size)
+{
+	const char *s = vmp_model_name(j->model, string);
+
+	return vmp_text(buf, size, s, strlen(s));
+}
+
+static void print_group(const struct join *j, const struct group *g, uint64_t cycles,
+			uint64_t samples, double p)
+{
+	const struct join_row *r = &j->rows.v[g->row];
+	char function[160], module[80], comm[40];
+
+	printf("  %8.3f %8.3f %8" PRIu64 " %10.1f %9.2g %6.3f  %-26s %-18s %s\n",
+	       100.0 * (double)g->cycles_at / (double)cycles,
+	       100.0 * (double)g->samples / (double)samples, g->samples,
+	       (double)samples * (double)g->cycles_at / (double)cycles, p,
+	       g->insns ? (double)g->cycles / (double)g->insns : 0,
+	       text(j, r->function, function, sizeof(function)),
+	       text(j, r->module, module, sizeof(module)),
+	       text(j, r->comm, comm, sizeof(comm)));
+}
+
+/* How many tests the run makes: functions of enough weight, and the two sides */
+static uint32_t judged(const struct group *g, uint32_t nr, uint64_t cycles)
+{
+	uint32_t n = 0;
+
+	while (n < nr && (double)g[n].cycles_at >= SHARE_MIN * (double)cycles)
+		n++;
+	return n;
+}
+
+static void judge_functions(const struct join *j, const struct group *g, uint32_t nr, double level,
+			    uint64_t min)
+{
+	uint64_t cycles = 0, samples = 0, ghosts = 0;
+	uint32_t i, n, bad = 0;
+
+	for (i = 0; i < nr; i++) {
+		cycles += g[i].cycles_at;
+		samples += g[i].samples;
+		if (!g[i].cycles_at)
+			ghosts += g[i].samples;
+	}
+	n = judged(g, nr, cycles);
+	printf("   exact %%  sampled   samples   expected    chance    CPI  function\n");
+	for (i = 0; i < n; i++) {
+		double p = binomial_test(samples, g[i].samples, (double)g[i].cycles_at / (double)cycles);
+
+		bad += p < level;
+		print_group(j, &g[i], cycles, samples, p);
+	}
+	for (i = n; i < nr; i++)
+		if (!g[i].cycles_at && g[i].samples)
+			print_group(j, &g[i], cycles, samples, 0);
+	VERDICT(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
+		samples, min);
+	VERDICT(n && !bad, "functions have their exact share",
+		"%" PRIu32 " functions of %g %% or more, %" PRIu32 " beyond sampling error (each below %.2g)",
+		n, 100 * SHARE_MIN, bad, level);
+	VERDICT(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
+}
+
+static void judge_sides(const struct join *j, uint64_t period, double level)
+{
+	const uint64_t guest = j->side[EXACT_GUEST] + j->side[EXACT_GUEST | EXACT_USER];
+	const uint64_t overflows = j->cycles / period;
+	double p = binomial_test(overflows, j->checks.guest < overflows ? j->checks.guest : overflows,
+				 (double)guest / (double)j->cycles);
+
+	VERDICT(p >= level, "guest and host have their exact share",
+		"guest exact %.3f %%, sampled %.3f %% of %" PRIu64 " overflows, chance %.2g",
+		100.0 * (double)guest / (double)j->cycles,
+		100.0 * (double)j->checks.guest / (double)overflows, overflows, p);
+}
+
+static void judge_samples(const struct join *j)
+{
+	const struct join_checks *c = &j->checks;
+
+	VERDICT(!c->orphans, "each sample has an overflow of its own",
+		"%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
+	VERDICT(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
+		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
+		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
+	VERDICT(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl, "VM, CR3 and CPL are those of the overflow",
+		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ", c->wrong_vm, c->wrong_cr3, c->wrong_cpl);
+	VERDICT(!c->wrong_exit, "the exit reason is that of the last #VMEXIT",
+		"%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
+		" on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
+	VERDICT(!c->skid, "there is no skid in guest code",
+		"%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
+}
+
+/* Every overflow is a record, a filtered one or a loss with its cause */
+static void judge_balance(const struct join *j, uint64_t period)
+{
+	const struct vmp_driver_losses *d = &j->model->driver;
+	const uint64_t slack = 2 * j->exact->cpus.nr;
+	uint64_t told = j->checks.samples + d->filtered, lost = 0, due = j->cycles / period;
+	int i;
+
+	for (i = 0; i < VMPROF_LOST_NR; i++)
+		lost += d->lost[i];
+	if (j->fault == JOIN_UNCOUNTED)
+		lost = 0;
+	told += lost;
+	VERDICT(due <= told + slack && told <= due + slack, "every period is accounted for",
+		"%" PRIu64 " periods ran; %" PRIu64 " samples, %" PRIu64 " filtered, %" PRIu64
+		" lost (at most %" PRIu64 " apart)", due, j->checks.samples, d->filtered, lost, slack);
+}
+
+static void print_exits(const struct join *j)
+{
+	char buf[VMP_EXIT_NAME_MAX];
+	uint32_t i;
+
+	printf("  #VMEXITs:");
+	for (i = 0; i < j->exact->exits.nr; i++)
+		printf(" %s %" PRIu64, vmp_exit_name(buf, VMPROF_VENDOR_SVM, j->exact->exits.v[i].code),
+		       j->exact->exits.v[i].count);
+	printf("\n");
+}
+
+static int judge(const struct join *j, uint64_t min)
+{
+	uint64_t period = j->model->meta.period, cycles = 0;
+	struct group *g;
+	uint32_t nr, i;
+	double level;
+
+	g = make_groups(j, &nr);
+	if (!g || !period || !j->cycles) {
+		fprintf(stderr, "judge: nothing was counted, or the capture has no period\n");
+		free(g);
+		return 2;
+	}
+	for (i = 0; i < nr; i++)
+		cycles += g[i].cycles_at;
+	level = FAMILY_LEVEL / (judged(g, nr, cycles) + 1);
+	printf("  %" PRIu64 " cycles counted, %" PRIu64 " with the counters stopped; "
+	       "two-sided binomial tests, family level %g\n", j->cycles, j->quiet_cycles, FAMILY_LEVEL);
+	print_exits(j);
+	judge_functions(j, g, nr, level, min);
+	judge_sides(j, period, level);
+	judge_samples(j);
+	judge_balance(j, period);
+	free(g);
+	return noes ? 1 : 0;
+}
+
+static int parse_fault(const char *s, enum join_fault *fault)
+{
+	static const char *const names[] = {
+		[JOIN_INVERTED] = "inverted", [JOIN_TIMELESS] = "timeless",
+		[JOIN_UNCOUNTED] = "uncounted",
+	};
+
+	for (*fault = JOIN_INVERTED; *fault <= JOIN_UNCOUNTED; (*fault)++)
+		if (!strcmp(s, names[*fault]))
+			return 0;
+	return -EINVAL;
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] EXACT CAPTURE\n");
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	enum join_fault fault = JOIN_FAITHFUL;
+	uint64_t min = SAMPLES_MIN;
+	struct vmp_model *m;
+	struct exact x;
+	struct join j;
+	int err;
+
+	for (; argc > 3; argc -= 2, argv += 2) {
+		if (!strcmp(argv[1], "--min"))
+			min = strtoull(argv[2], NULL, 10);
+		else if (strcmp(argv[1], "--fault") || parse_fault(argv[2], &fault))
+			usage();
+	}
+	if (argc != 3)
+		usage();
+	err = exact_read(&x, argv[1]);
+	if (err) {
+		fprintf(stderr, "judge: cannot read %s: %s\n", argv[1], strerror(-err));
+		return 2;
+	}
+	err = vmp_model_open(&m, argv[2]);
+	if (err) {
+		fprintf(stderr, "judge: cannot read %s: %s\n", argv[2], strerror(-err));
+		exact_free(&x);
+		return 2;
+	}
+	err = join_create(&j, m, &x, fault);
+	if (err) {
+		fprintf(stderr, "judge: cannot join them: %s\n", strerror(-err));
+		err = 2;
+	} else {
+		err = judge(&j, min);
+		join_free(&j);
+	}
+	vmp_model_close(m);
+	exact_free(&x);
+	return err;
+}
