@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* profile.c - count samples, resolve each distinct address once, sum up into rows. */
+/* profile.c - what was gathered, summed up into rows and sorted. */
 #include "report/profile.h"
 
 #include <fnmatch.h>
@@ -7,240 +7,127 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/classify.h"
-#include "model/count.h"
-#include "model/hosttext.h"
 #include "report/exits.h"
+#include "report/gather.h"
 
-/* What samples at one address must have in common to be counted together;
-   no padding: it is hashed as bytes */
-struct space {
-	uint32_t kind, vm, epoch, image, version;
-	uint32_t tgid;		/* host user code: whose */
-	uint32_t split;		/* by vCPU: its number; by exit: the name's */
-	uint32_t filtered;	/* counts for totals only */
+/* A space's splits: by vCPU its number, by exit the name's; and whether a filter
+   holds it back, so that it counts for totals only */
+enum { SPLIT, FILTERED };
+
+/* Rows of a domain by what tells them apart; no slot is used by row 0: number + 1 */
+struct row_index {
+	uint32_t *slot;
+	uint32_t mask;
 };
 
 struct work {
 	struct vmp_profile *p;
 	struct vmp_model *m;
 	const struct vmp_options *o;
-	VMP_VEC(struct space) spaces;
-	struct vmp_hash by_space;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
-	struct vmp_hash by_row;
-	struct vmp_counts counts;
-	uint32_t s_vmm, s_swapper, s_unknown, s_none, s_steal, s_in_guest;
+	VMP_VEC(struct row_index) index;	/* of the domains' rows */
+	uint32_t s_none, s_steal, s_in_guest;
 };
 
 /* ------------------------------------------------------------- counting */
 
-static uint32_t vcpu_of(const struct vmp_model *m, const struct vmprof_sample *s)
-{
-	uint32_t tid = s->flags & VMPROF_SF_STEAL ? s->vcpu_tid : s->host_tid;
-	const uint32_t *v;
-
-	if (s->flags & VMPROF_SF_VCPU)
-		return s->vcpu;
-	v = vmp_hash_find(&m->vcpu_by_tid, tid);
-	return v ? *v : VMP_NONE;
-}
-
-static int exit_string(struct work *w, const struct vmprof_sample *s, uint32_t *out)
+static int exit_string(const struct work *w, struct vmp_model *m, const struct vmprof_sample *s,
+		       uint32_t *out)
 {
 	char buf[VMP_EXIT_NAME_MAX];
-	const char *name;
 	int err = 0;
 
 	*out = w->s_none;
-	if (s->mode == VMPROF_MODE_GUEST) {
+	if (s->mode == VMPROF_MODE_GUEST)
 		*out = w->s_in_guest;
-	} else if (s->flags & VMPROF_SF_VCPU) {
-		name = vmp_exit_name(buf, s->vendor, s->exit_reason);
-		*out = vmp_strings_add(&w->m->strings, name, strlen(name), &err);
-	}
+	else if (s->flags & VMPROF_SF_VCPU)
+		*out = vmp_gather_string(m, vmp_exit_name(buf, s->vendor, s->exit_reason), &err);
 	return err;
 }
 
 /* Is the sample wanted, as far as it can tell by itself? */
-static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_hit *hit)
+static int passes(const struct work *w, const struct vmprof_sample *s, const struct vmp_origin *from)
 {
 	const struct vmp_options *o = w->o;
 	const struct vmp_space *space;
 
-	if (o->vcpu >= 0 && vcpu_of(w->m, s) != (uint32_t)o->vcpu)
+	if (o->vcpu >= 0 && vmp_origin_vcpu(w->m, s) != (uint32_t)o->vcpu)
 		return 0;
 	if (o->exit_reason && (!(s->flags & VMPROF_SF_VCPU) ||
 			       !vmp_exit_is(s->vendor, s->exit_reason, o->exit_reason)))
 		return 0;
 	if (o->pid >= 0) {
-		if (hit->vm == VMP_NONE || hit->image == VMP_NONE)
+		if (from->vm == VMP_NONE || from->image == VMP_NONE)
 			return 0;
-		space = &w->m->vms.v[hit->vm].space;
-		return space->procs.v[space->images.v[hit->image].proc].tgid == o->pid;
+		space = &w->m->vms.v[from->vm].space;
+		return space->procs.v[space->images.v[from->image].proc].tgid == o->pid;
 	}
 	return 1;
 }
 
-static int domain_of(struct work *w, uint32_t vm, struct vmp_domain **out)
+/* Number of a VM's domain; made when there is none */
+static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 {
 	uint32_t *i = vmp_hash_find(&w->by_vm, vm);
 	struct vmp_domain d = { .vm = vm };
+	struct row_index none = { 0 };
 
 	if (!i) {
-		if (vmp_vec_push(&w->p->domains, d) ||
+		if (vmp_vec_push(&w->index, none) || vmp_vec_push(&w->p->domains, d) ||
 		    vmp_hash_set(&w->by_vm, vm, w->p->domains.nr - 1))
 			return -ENOMEM;
-		*out = &w->p->domains.v[w->p->domains.nr - 1];
+		*out = w->p->domains.nr - 1;
 		return 0;
 	}
-	*out = &w->p->domains.v[*i];
+	*out = *i;
 	return 0;
 }
 
-static int space_of(struct work *w, const struct space *s, uint32_t *out)
+static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *s,
+		    const struct vmp_origin *from, uint32_t split[2])
 {
-	uint64_t sum = vmp_hash_bytes(s, sizeof(*s));
-	uint32_t *i;
+	const struct work *w = arg;
 
-	for (; (i = vmp_hash_find(&w->by_space, sum)); sum++) {
-		if (!memcmp(&w->spaces.v[*i], s, sizeof(*s))) {
-			*out = *i;
-			return 0;
-		}
-	}
-	if (vmp_vec_push(&w->spaces, *s) || vmp_hash_set(&w->by_space, sum, w->spaces.nr - 1))
-		return -ENOMEM;
-	*out = w->spaces.nr - 1;
+	split[FILTERED] = !passes(w, s, from);
+	if (w->o->by == VMP_BY_VCPU)
+		split[SPLIT] = vmp_origin_vcpu(m, s);
+	else if (w->o->by == VMP_BY_EXIT)
+		return exit_string(w, m, s, &split[SPLIT]);
 	return 0;
 }
 
-static int is_guest(uint32_t kind)
-{
-	return kind <= VMP_KIND_GUEST_NESTED;
-}
-
-static int on_sample(void *arg, const struct vmprof_sample *s)
+static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t samples, uint64_t by_timer,
+		    uint64_t by_nmi)
 {
 	struct work *w = arg;
-	struct vmp_domain *d;
-	struct space space;
-	struct vmp_hit hit;
-	uint32_t number;
-	int err;
+	uint32_t d;
+	int err = domain_of(w, s->from.vm, &d);
 
-	err = vmp_classify(w->m, s, &hit);
-	if (!err)
-		err = domain_of(w, hit.vm, &d);
 	if (err)
 		return err;
-	w->p->samples++;
-	w->p->others += hit.vm == VMP_NONE;
-	d->by_timer += !!(s->flags & VMPROF_SF_TIMER);
-	if (is_guest(hit.kind))
-		d->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
-	space = (struct space){
-		.kind = hit.kind, .vm = hit.vm, .epoch = hit.epoch, .image = hit.image,
-		.version = hit.version, .filtered = !passes(w, s, &hit),
-	};
-	if (hit.kind == VMP_KIND_VMM_USER || hit.kind == VMP_KIND_OTHER_USER ||
-	    hit.kind == VMP_KIND_OTHER_KERNEL)
-		space.tgid = s->host_pid;
-	if (hit.kind == VMP_KIND_STEAL || hit.kind == VMP_KIND_IDLE)
-		hit.addr = 0;	/* one row, whatever ran there */
-	if (w->o->by == VMP_BY_VCPU)
-		space.split = vcpu_of(w->m, s);
-	else if (w->o->by == VMP_BY_EXIT)
-		err = exit_string(w, s, &space.split);
-	if (!err)
-		err = space_of(w, &space, &number);
-	return err ? err : vmp_counts_add(&w->counts, number, hit.addr, 1);
+	w->p->samples += samples;
+	w->p->others += s->from.vm == VMP_NONE ? samples : 0;
+	w->p->domains.v[d].by_timer += by_timer;
+	w->p->domains.v[d].by_nmi += by_nmi;
+	return 0;
 }
 
 /* ------------------------------------------------------------- resolving */
 
-static enum vmp_side side_of(uint32_t kind)
-{
-	switch (kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return VMP_SIDE_KERNEL;
-	case VMP_KIND_GUEST_USER:
-	case VMP_KIND_GUEST_NESTED:
-		return VMP_SIDE_USER;
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_VMM_USER:
-		return VMP_SIDE_VMM;
-	case VMP_KIND_STEAL:
-		return VMP_SIDE_STEAL;
-	}
-	return VMP_SIDE_HOST;
-}
-
-static int fixed(struct work *w, struct vmp_place *place, const char *function, const char *module)
-{
-	int err = 0;
-
-	place->function = vmp_strings_add(&w->m->strings, function, strlen(function), &err);
-	place->module = vmp_strings_add(&w->m->strings, module, strlen(module), &err);
-	return err;
-}
-
-static int resolve(struct work *w, const struct space *s, uint64_t addr, struct vmp_place *place)
-{
-	struct vmp_machine *vm = s->vm == VMP_NONE ? NULL : &w->m->vms.v[s->vm];
-
-	place->why = VMP_WHY_OK;
-	switch (s->kind) {
-	case VMP_KIND_GUEST_KERNEL:
-		return vmp_resolve_guest_kernel(w->m, vm, s->epoch, addr, place);
-	case VMP_KIND_GUEST_USER:
-		return vmp_resolve_guest_user(w->m, vm, s->epoch, s->image, s->version, addr, place);
-	case VMP_KIND_GUEST_NESTED:
-		place->why = VMP_WHY_NESTED;
-		return fixed(w, place, "[nested guest]", "[nested guest]");
-	case VMP_KIND_VMM_KERNEL:
-	case VMP_KIND_OTHER_KERNEL:
-		return vmp_resolve_host_kernel(w->m, addr, place);
-	case VMP_KIND_VMM_USER:
-	case VMP_KIND_OTHER_USER:
-		return vmp_resolve_host_user(w->m, s->tgid, addr, place);
-	case VMP_KIND_STEAL:
-		return fixed(w, place, "[steal]", "(outside)");
-	}
-	return fixed(w, place, "[idle]", "[host kernel]");
-}
-
 /* Process name and pid of a row */
-static void process_of(const struct work *w, const struct space *s, const struct vmp_place *place,
-		       struct vmp_row *row)
+static int process_of(const struct work *w, const struct vmp_gather_space *s, const struct vmp_place *place,
+		      struct vmp_row *row)
 {
-	const struct vmp_host_proc *host;
-	const struct vmp_space *space;
+	struct vmp_owner owner;
+	int err = vmp_origin_owner(w->m, &s->from, place, &owner);
 
-	row->pid = VMP_NONE;
-	row->comm = w->s_none;
-	if (s->kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION) {
+	row->pid = owner.pid;
+	row->comm = owner.comm;
+	if (s->from.kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION)
 		row->comm = w->s_steal;
-	} else if (s->kind == VMP_KIND_VMM_KERNEL || s->kind == VMP_KIND_VMM_USER) {
-		row->comm = w->s_vmm;
-	} else if (s->kind == VMP_KIND_OTHER_KERNEL || s->kind == VMP_KIND_OTHER_USER) {
-		host = vmp_host_proc(w->m, s->tgid);
-		row->comm = host ? host->comm : w->s_unknown;
-		row->pid = s->tgid;
-	} else if (is_guest(s->kind)) {
-		/* idle tasks borrow the CR3 of whoever ran before them */
-		if (s->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
-		    vmp_is_idle_function(vmp_model_name(w->m, place->function))) {
-			row->comm = w->s_swapper;
-			row->pid = 0;
-		} else if (s->image == VMP_NONE) {
-			row->comm = w->s_unknown;
-		} else {
-			space = &w->m->vms.v[s->vm].space;
-			row->comm = space->images.v[s->image].comm;
-			row->pid = space->procs.v[space->images.v[s->image].proc].tgid;
-		}
-	}
+	else if (s->from.kind == VMP_KIND_STEAL || s->from.kind == VMP_KIND_IDLE)
+		row->comm = w->s_none;
+	return err;
 }
 
 static int matches(const struct work *w, const char *pattern, uint32_t str)
@@ -248,7 +135,7 @@ static int matches(const struct work *w, const char *pattern, uint32_t str)
 	return !pattern || !fnmatch(pattern, vmp_model_name(w->m, str), 0);
 }
 
-static void project(const struct work *w, const struct space *s, struct vmp_row *row)
+static void project(const struct work *w, const struct vmp_gather_space *s, struct vmp_row *row)
 {
 	enum vmp_by by = w->o->by;
 
@@ -260,60 +147,99 @@ static void project(const struct work *w, const struct space *s, struct vmp_row 
 		row->comm = 0;
 	if (by != VMP_BY_PROCESS)
 		row->pid = VMP_NONE;
-	row->exit = by == VMP_BY_EXIT ? s->split : 0;
-	row->vcpu = by == VMP_BY_VCPU ? s->split : VMP_NONE;
+	row->exit = by == VMP_BY_EXIT ? s->split[SPLIT] : 0;
+	row->vcpu = by == VMP_BY_VCPU ? s->split[SPLIT] : VMP_NONE;
 	/* kernel, user, VMM and steal of one vCPU are one row */
 	if (by == VMP_BY_VCPU || by == VMP_BY_PROCESS)
 		row->side = VMP_SIDE_NR;
 }
 
-static int add_row(struct work *w, struct vmp_domain *d, const struct vmp_row *row, uint64_t n)
+static uint64_t row_hash(const struct vmp_row *r)
 {
-	struct {
-		uint32_t vm, function, module, comm, exit, pid, vcpu, side;
-	} key = { d->vm, row->function, row->module, row->comm, row->exit, row->pid, row->vcpu, row->side };
-	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
-	uint32_t *i = vmp_hash_find(&w->by_row, sum);
+	uint32_t key[] = { r->function, r->module, r->comm, r->exit, r->pid, r->vcpu, r->side, 0 };
 
-	if (i) {
-		d->rows.v[*i].samples += n;
-		return 0;
-	}
-	if (vmp_vec_push(&d->rows, *row) || vmp_hash_set(&w->by_row, sum, d->rows.nr - 1))
+	return vmp_hash_bytes(key, sizeof(key));
+}
+
+static int same_row(const struct vmp_row *a, const struct vmp_row *b)
+{
+	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
+	       a->exit == b->exit && a->pid == b->pid && a->vcpu == b->vcpu && a->side == b->side;
+}
+
+/* Slot of a row, or the free one where it belongs */
+static uint32_t *row_slot(const struct row_index *x, const struct vmp_domain *d, const struct vmp_row *row)
+{
+	uint32_t i = (uint32_t)row_hash(row) & x->mask;
+
+	while (x->slot[i] && !same_row(&d->rows.v[x->slot[i] - 1], row))
+		i = (i + 1) & x->mask;
+	return &x->slot[i];
+}
+
+static int grow_index(struct row_index *x, const struct vmp_domain *d)
+{
+	struct row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
+	uint32_t i;
+
+	n.slot = x->mask < UINT32_MAX / 2 ? calloc((size_t)n.mask + 1, sizeof(*n.slot)) : NULL;
+	if (!n.slot)
 		return -ENOMEM;
-	d->rows.v[d->rows.nr - 1].samples = n;
+	for (i = 0; i < d->rows.nr; i++)
+		*row_slot(&n, d, &d->rows.v[i]) = i + 1;
+	free(x->slot);
+	*x = n;
 	return 0;
 }
 
-static int sum_up(struct work *w, const struct vmp_count *c)
+static int add_row(struct vmp_domain *d, struct row_index *x, const struct vmp_row *row, uint64_t n)
 {
-	const struct space *s = &w->spaces.v[c->space];
-	struct vmp_place place = { 0 };
+	uint32_t *slot;
+
+	if ((!x->slot || d->rows.nr > x->mask / 2) && grow_index(x, d))
+		return -ENOMEM;
+	slot = row_slot(x, d, row);
+	if (!*slot) {
+		if (vmp_vec_push(&d->rows, *row))
+			return -ENOMEM;
+		*slot = d->rows.nr;
+		d->rows.v[*slot - 1].samples = 0;
+	}
+	d->rows.v[*slot - 1].samples += n;
+	return 0;
+}
+
+static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
+		    const struct vmp_gathered *g)
+{
 	struct vmp_row row = { 0 };
+	struct work *w = arg;
+	uint64_t n = g->samples;
 	struct vmp_domain *d;
+	uint32_t number;
 	int err;
 
-	err = resolve(w, s, c->addr, &place);
+	err = process_of(w, s, place, &row);
 	if (!err)
-		err = domain_of(w, s->vm, &d);
+		err = domain_of(w, s->from.vm, &number);
 	if (err)
 		return err;
-	row.side = side_of(s->kind);
-	row.function = place.function;
-	row.module = place.module;
-	process_of(w, s, &place, &row);
-	d->side[row.side] += c->n;
-	d->total += row.side == VMP_SIDE_HOST && s->vm != VMP_NONE ? 0 : c->n;
-	if (is_guest(s->kind)) {
-		d->with_process += row.pid != VMP_NONE ? c->n : 0;
-		d->with_function += place.why <= VMP_WHY_UNNAMED ? c->n : 0;
-		d->why[place.why] += c->n;
+	d = &w->p->domains.v[number];
+	row.side = vmp_origin_side(s->from.kind);
+	row.function = place->function;
+	row.module = place->module;
+	d->side[row.side] += n;
+	d->total += row.side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : n;
+	if (vmp_origin_is_guest(s->from.kind)) {
+		d->with_process += row.pid != VMP_NONE ? n : 0;
+		d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
+		d->why[place->why] += n;
 	}
-	if (s->filtered || !matches(w, w->o->comm, row.comm) || !matches(w, w->o->module, row.module))
+	if (s->split[FILTERED] || !matches(w, w->o->comm, row.comm) || !matches(w, w->o->module, row.module))
 		return 0;
-	d->shown += c->n;
+	d->shown += n;
 	project(w, s, &row);
-	return add_row(w, d, &row, c->n);
+	return add_row(d, &w->index.v[number], &row, n);
 }
 
 /* --------------------------------------------------------------- sorting */
@@ -408,13 +334,9 @@ static void choose(struct work *w)
 static int prepare(struct work *w)
 {
 	struct vmp_strings *s = &w->m->strings;
-	struct vmp_domain *d;
-	uint32_t i;
+	uint32_t i, d;
 	int err = 0;
 
-	w->s_vmm = vmp_strings_add(s, "[VMM]", 5, &err);
-	w->s_swapper = vmp_strings_add(s, "swapper", 7, &err);
-	w->s_unknown = vmp_strings_add(s, "[unknown]", 9, &err);
 	w->s_steal = vmp_strings_add(s, "[steal]", 7, &err);
 	w->s_none = vmp_strings_add(s, "-", 1, &err);
 	w->s_in_guest = vmp_strings_add(s, "(in guest)", 10, &err);
@@ -424,11 +346,33 @@ static int prepare(struct work *w)
 	return err;
 }
 
+/* Samples are handed out anew: forget those that were. */
+static void on_restart(void *arg)
+{
+	struct work *w = arg;
+	uint32_t i;
+
+	w->p->samples = w->p->others = 0;
+	for (i = 0; i < w->p->domains.nr; i++) {
+		struct vmp_domain *d = &w->p->domains.v[i];
+		struct vmp_domain empty = { .vm = d->vm };
+
+		vmp_vec_free(&d->rows);
+		*d = empty;
+		free(w->index.v[i].slot);
+		w->index.v[i] = (struct row_index){ 0 };
+	}
+}
+
 int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const struct vmp_options *o)
 {
 	struct work w = { .m = m, .o = o };
-	const struct vmp_count *c;
-	uint64_t at = 0;
+	const struct vmp_gather g = {
+		.split = o->by == VMP_BY_VCPU || o->by == VMP_BY_EXIT || o->vcpu >= 0 || o->pid >= 0 ||
+			 o->exit_reason ? on_split : NULL,
+		.place = on_place, .space = on_space, .restart = on_restart, .arg = &w,
+	};
+	uint32_t i;
 	int err;
 
 	w.p = calloc(1, sizeof(*w.p));
@@ -437,16 +381,13 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	w.p->model = m;
 	err = prepare(&w);
 	if (!err)
-		err = vmp_model_samples(m, on_sample, &w);
-	while (!err && (c = vmp_counts_next(&w.counts, &at)))
-		err = sum_up(&w, c);
+		err = vmp_gather(m, &g);
+	for (i = 0; i < w.index.nr; i++)
+		free(w.index.v[i].slot);
+	vmp_vec_free(&w.index);
+	vmp_hash_free(&w.by_vm);
 	if (!err)
 		choose(&w);
-	vmp_vec_free(&w.spaces);
-	vmp_hash_free(&w.by_space);
-	vmp_hash_free(&w.by_vm);
-	vmp_hash_free(&w.by_row);
-	vmp_counts_free(&w.counts);
 	if (err) {
 		vmp_profile_destroy(w.p);
 		return err;

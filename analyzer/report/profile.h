@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "model/model.h"
-#include "model/resolve.h"
+#include "report/origin.h"
 
 enum vmp_by {
 	VMP_BY_FUNCTION,	/* function, module, process name */
@@ -20,16 +20,6 @@ enum vmp_by {
 	VMP_BY_MODULE,
 	VMP_BY_VCPU,
 	VMP_BY_EXIT,		/* what the CPU had left the guest for */
-};
-
-/* What a row's time was; also the order of the head line */
-enum vmp_side {
-	VMP_SIDE_KERNEL,	/* guest kernel */
-	VMP_SIDE_USER,		/* guest user */
-	VMP_SIDE_VMM,		/* the VM's QEMU, in KVM or in user space */
-	VMP_SIDE_STEAL,		/* others, while a vCPU of this VM waited */
-	VMP_SIDE_HOST,		/* others, for no VM */
-	VMP_SIDE_NR
 };
 
 /* What rows are sorted by; samples go down, the others up */

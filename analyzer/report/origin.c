@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* origin.c - one rule for whose a sample is, for all that counts samples. */
+#include "report/origin.h"
+
+#include <string.h>
+
+#include "model/hosttext.h"
+
+void vmp_origin_from(const struct vmp_hit *hit, const struct vmprof_sample *s, struct vmp_origin *o,
+		     uint64_t *addr)
+{
+	*o = (struct vmp_origin){
+		.kind = hit->kind, .vm = hit->vm, .epoch = hit->epoch, .image = hit->image,
+		.version = hit->version,
+	};
+	*addr = hit->addr;
+	if (hit->kind == VMP_KIND_VMM_USER || hit->kind == VMP_KIND_OTHER_USER ||
+	    hit->kind == VMP_KIND_OTHER_KERNEL)
+		o->tgid = s->host_pid;
+	if (hit->kind == VMP_KIND_STEAL || hit->kind == VMP_KIND_IDLE)
+		*addr = 0;	/* one row, whatever ran there */
+}
+
+int vmp_origin_of(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_origin *o,
+		  uint64_t *addr)
+{
+	struct vmp_hit hit;
+	int err = vmp_classify(m, s, &hit);
+
+	if (!err)
+		vmp_origin_from(&hit, s, o, addr);
+	return err;
+}
+
+uint32_t vmp_origin_vcpu(const struct vmp_model *m, const struct vmprof_sample *s)
+{
+	uint32_t tid = s->flags & VMPROF_SF_STEAL ? s->vcpu_tid : s->host_tid;
+	const uint32_t *v;
+
+	if (s->flags & VMPROF_SF_VCPU)
+		return s->vcpu;
+	v = vmp_hash_find(&m->vcpu_by_tid, tid);
+	return v ? *v : VMP_NONE;
+}
+
+enum vmp_side vmp_origin_side(uint32_t kind)
+{
+	switch (kind) {
+	case VMP_KIND_GUEST_KERNEL:
+		return VMP_SIDE_KERNEL;
+	case VMP_KIND_GUEST_USER:
+	case VMP_KIND_GUEST_NESTED:
+		return VMP_SIDE_USER;
+	case VMP_KIND_VMM_KERNEL:
+	case VMP_KIND_VMM_USER:
+		return VMP_SIDE_VMM;
+	case VMP_KIND_STEAL:
+		return VMP_SIDE_STEAL;
+	}
+	return VMP_SIDE_HOST;
+}
+
+static uint32_t word(struct vmp_model *m, const char *s, int *err)
+{
+	return vmp_strings_add(&m->strings, s, strlen(s), err);
+}
+
+static int fixed(struct vmp_model *m, struct vmp_place *place, const char *function, const char *module)
+{
+	int err = 0;
+
+	place->function = word(m, function, &err);
+	place->module = word(m, module, &err);
+	return err;
+}
+
+int vmp_origin_resolve(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr,
+		       struct vmp_place *place)
+{
+	struct vmp_machine *vm = o->vm == VMP_NONE ? NULL : &m->vms.v[o->vm];
+
+	place->why = VMP_WHY_OK;
+	switch (o->kind) {
+	case VMP_KIND_GUEST_KERNEL:
+		return vmp_resolve_guest_kernel(m, vm, o->epoch, addr, place);
+	case VMP_KIND_GUEST_USER:
+		return vmp_resolve_guest_user(m, vm, o->epoch, o->image, o->version, addr, place);
+	case VMP_KIND_GUEST_NESTED:
+		place->why = VMP_WHY_NESTED;
+		return fixed(m, place, "[nested guest]", "[nested guest]");
+	case VMP_KIND_VMM_KERNEL:
+	case VMP_KIND_OTHER_KERNEL:
+		return vmp_resolve_host_kernel(m, addr, place);
+	case VMP_KIND_VMM_USER:
+	case VMP_KIND_OTHER_USER:
+		return vmp_resolve_host_user(m, o->tgid, addr, place);
+	case VMP_KIND_STEAL:
+		return fixed(m, place, "[steal]", "(outside)");
+	}
+	return fixed(m, place, "[idle]", "[host kernel]");
+}
+
+static int guest_owner(struct vmp_model *m, const struct vmp_origin *o, const struct vmp_place *place,
+		       struct vmp_owner *owner)
+{
+	const struct vmp_space *space = &m->vms.v[o->vm].space;
+	int err = 0;
+
+	/* idle tasks borrow the CR3 of whoever ran before them */
+	if (o->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
+	    vmp_is_idle_function(vmp_model_name(m, place->function))) {
+		owner->comm = word(m, "swapper", &err);
+		owner->pid = 0;
+	} else if (o->image == VMP_NONE) {
+		owner->comm = word(m, "[unknown]", &err);
+	} else {
+		owner->comm = space->images.v[o->image].comm;
+		owner->pid = space->procs.v[space->images.v[o->image].proc].tgid;
+	}
+	return err;
+}
+
+int vmp_origin_owner(struct vmp_model *m, const struct vmp_origin *o, const struct vmp_place *place,
+		     struct vmp_owner *owner)
+{
+	const struct vmp_host_proc *host;
+	int err = 0;
+
+	owner->pid = VMP_NONE;
+	owner->comm = 0;
+	if (vmp_origin_is_guest(o->kind))
+		return guest_owner(m, o, place, owner);
+	if (o->kind == VMP_KIND_VMM_KERNEL || o->kind == VMP_KIND_VMM_USER) {
+		owner->comm = word(m, "[VMM]", &err);
+	} else if (o->kind == VMP_KIND_OTHER_KERNEL || o->kind == VMP_KIND_OTHER_USER) {
+		host = vmp_host_proc(m, o->tgid);
+		owner->comm = host ? host->comm : word(m, "[unknown]", &err);
+		owner->pid = o->tgid;
+	}
+	return err;
+}
