@@ -16,6 +16,7 @@
 #define PROCS_MAX	4000
 #define PROC_LANES	20000	/* processes x lanes, about */
 #define ROWS_MAX	30000
+#define FOLDED_MAX	60000	/* rows with those that were folded */
 #define NAMES_MAX	(1500U << 10)	/* bytes of all names of functions and modules, as JSON */
 
 struct fold {
@@ -236,26 +237,46 @@ static uint32_t rows_kept(const struct vmp_page *p)
 	return i;
 }
 
+/* Rows from @kept on lose their function, and without @modules their module. */
+static int fold_from(struct fold *f, uint32_t kept, int modules)
+{
+	struct vmp_page *p = f->p;
+	struct vmp_hash rests = { 0 };
+	uint32_t i, n;
+	int err = 0;
+
+	for (i = 0; !err && i < p->rows.nr; i++) {
+		struct vmp_page_row row = p->rows.v[i];
+		struct vmp_page_stack rest = { VMP_NONE, f->s_functions, p->stacks.v[row.stack].module };
+
+		if (i >= kept) {
+			rest.module = modules ? rest.module : f->s_functions;
+			err = vmp_page_find(&rests, &p->stacks, &rest, VMP_PAGE_STACK_KEY, &n);
+			row.stack = n;
+		}
+		if (!err)
+			err = add_row(f, &row);
+	}
+	vmp_hash_free(&rests);
+	return err;
+}
+
 static int fold_rows(struct fold *f)
 {
-	struct vmp_page_stack rest = { VMP_NONE, f->s_functions, 0 };
-	struct vmp_page *p = f->p;
-	uint32_t kept = rows_kept(p), i;
+	uint32_t kept = rows_kept(f->p);
+	int err;
 
-	if (kept == p->rows.nr)
+	if (kept == f->p->rows.nr)
 		return 0;
-	if (vmp_vec_push(&p->stacks, rest))
-		return -ENOMEM;
-	for (i = 0; i < p->rows.nr; i++) {
-		struct vmp_page_row row = p->rows.v[i];
-
-		if (i >= kept)
-			row.stack = p->stacks.nr - 1;
-		if (add_row(f, &row))
-			return -ENOMEM;
+	err = fold_from(f, kept, 1);
+	if (!err && f->rows.nr > FOLDED_MAX) {
+		vmp_vec_free(&f->rows);
+		vmp_hash_free(&f->by_row);
+		err = fold_from(f, kept, 0);
 	}
-	take(f);
-	return 0;
+	if (!err)
+		take(f);
+	return err;
 }
 
 int vmp_page_fold(struct vmp_page *page)

@@ -47,8 +47,11 @@ function header(dom) {
 		el('nav', { 'aria-label': 'Sections' }, SECTIONS.map(([id, name]) => el('a', { href: `#${id}` }, name))), select, theme));
 }
 
+const FOLDED = 'Functions and processes too small to be seen are summed up as [smaller functions] and [smaller processes].';
+
 function limits() {
-	return el('ul', { class: 'notes' }, d.notes.map((n) => el('li', { class: n.startsWith('  ') ? 'sub' : null }, n.trim())));
+	const notes = d.strings.includes('[smaller functions]') ? [...d.notes, FOLDED] : d.notes;
+	return el('ul', { class: 'notes' }, notes.map((n) => el('li', { class: n.startsWith('  ') ? 'sub' : null }, n.trim())));
 }
 
 // The overview is there at once; the other sections are made after it was painted, one by one.

@@ -33,7 +33,8 @@ function collect(d, dom, kind) {
 	});
 }
 
-const compare = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true });
+const collator = new Intl.Collator('en', { numeric: true });
+const compare = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 
 export function tables(d, dom) {
 	let kind = KINDS[0], list = [], sort = { by: 'samples', down: true }, limit = STEP;
@@ -81,7 +82,7 @@ export function tables(d, dom) {
 		const needle = search.value.trim().toLowerCase();
 		const hits = needle === '' ? list : list.filter((x) => x.text.includes(needle));
 		const get = typeof sort.by === 'string' ? value[sort.by] : (x) => x.cells[sort.by];
-		hits.sort((a, b) => (sort.down ? -1 : 1) * compare(get(a), get(b)) || b.samples - a.samples || compare(a.text, b.text));
+		hits.sort((a, b) => (sort.down ? -1 : 1) * compare(get(a), get(b)) || b.samples - a.samples || (a.text < b.text ? -1 : 1));
 		head.replaceChildren(heading('Time', 'samples', true), el('th', { scope: 'col', class: 'num' }, 'Samples'),
 			el('th', { scope: 'col', class: 'num' }, 'Share'), heading('CPI', 'cpi', true),
 			...kind.columns.map((c, i) => heading(c, i, kind.numeric && kind.numeric.includes(i))));
