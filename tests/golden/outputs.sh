@@ -23,7 +23,7 @@ golden_outputs()
 golden_page()
 {
 	local html=$2/$1.page.html
-	"$vmprof" report --html "$html" "$1.vmprof" 2> "$2/$1.page.err" ||
+	"$vmprof" report --html "$html" "$1.vmprof" > "$2/$1.page.err" 2>&1 ||
 		{ grep -q 'built without the page' "$2/$1.page.err" && rm "$2/$1.page.err"; return; }
 	sed -n '/ id="data">/,/<\/script>/p' "$html" | sed -e '1s/.* id="data">//' -e '$s/<\/script>.*//' > "$2/$1.page.json"
 	rm "$html" "$2/$1.page.err"

@@ -22,7 +22,7 @@ if grep -q 'built without the page' "$tmp/err"; then
 	echo "1..$nr"
 	exit 0
 fi
-[ $status = 0 ] && grep -q 'open it in a browser' "$tmp/err"; ok $? "the page is written, and it says what to do with it"
+[ $status = 0 ] && grep -q 'open it in a browser' "$tmp/out"; ok $? "the page is written, and it says what to do with it"
 [ "$(head -c 15 "$tmp/a.html")" = '<!doctype html>' ]; ok $? "it is HTML"
 ! grep -qE '(src|href)="?https?:|@import|url\(' "$tmp/a.html"; ok $? "and names nothing that would have to be fetched"
 run --html - "$capture" && cmp -s "$tmp/a.html" "$tmp/out"; ok $? "- writes the same to standard output"
