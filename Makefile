@@ -71,6 +71,16 @@ $(O)/obj/%.o: $(SRC)/%.c $(O)/config.mk
 
 -include $(all_obj:.o=.d)
 
+# The page of vmprof report --html goes into the program as it is.
+ifneq ($(HTML_PAGE),)
+$(O)/obj/analyzer/html/bundle.o: $(HTML_PAGE)
+endif
+ifneq ($(HTML_BUILD),)
+$(HTML_PAGE): $(wildcard $(SRC)/analyzer/html/page/*) $(wildcard $(SRC)/analyzer/html/page/src/*)
+	$(call say,PAGE,$@)
+	$(Q)$(SRC)/analyzer/html/page/build $@
+endif
+
 MANDIR := $(PREFIX)/share/man
 man_pages := $(wildcard $(SRC)/docs/man/*.[1-9])
 .PHONY: install
@@ -178,7 +188,7 @@ check-hw: host-setup
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
 distclean:
 	$(Q)rm -rf build
 clean-cache:

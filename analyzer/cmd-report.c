@@ -7,6 +7,7 @@
 
 #include "args.h"
 #include "cmd.h"
+#include "html/html.h"
 #include "report/exits.h"
 #include "report/profile.h"
 #include "report/render.h"
@@ -17,7 +18,7 @@
 
 /* As given on the command line */
 struct given {
-	const char *vcpu, *pid, *sort, *by, *limit;
+	const char *vcpu, *pid, *sort, *by, *limit, *html;
 	int json, inlined, srcline;
 };
 
@@ -58,8 +59,21 @@ static int parse_sort(const char *s, enum vmp_sort *sort)
 	return 0;
 }
 
+/* The page filters, sorts and groups by itself. */
+static int check_html(const struct given *g, const struct vmp_options *o)
+{
+	if (g->vcpu || g->pid || g->sort || g->by || g->limit || g->json || o->comm || o->module ||
+	    o->exit_reason || o->all_host) {
+		vmp_err("--html goes with --domain only; the page itself searches, sorts and groups");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int parse(const struct given *g, struct vmp_options *o, struct vmp_render *r)
 {
+	if (g->html)
+		return check_html(g, o);
 	r->limit = isatty(STDOUT_FILENO) && !g->json ? TERMINAL_ROWS : 0;
 	if (g->by && parse_by(g->by, &o->by))
 		return -EINVAL;
@@ -96,6 +110,20 @@ static int render(struct vmp_model *m, const struct vmp_options *o, const struct
 	return VMP_EXIT_OK;
 }
 
+static int write_html(struct vmp_model *m, const struct vmp_options *o, const char *capture, const char *file)
+{
+	int err = vmp_html_write(file, m, capture, o->domain);
+	int to_file = strcmp(file, "-") != 0;
+
+	if (!err && to_file)
+		vmp_info("%s: open it in a browser; it needs no network", args_safe(file));
+	else if (err == -ESRCH)
+		vmp_err("the capture holds no domain '%s'; vmprof report lists those that it holds", args_safe(o->domain));
+	else if (err)
+		vmp_err("cannot write %s: %s", to_file ? args_safe(file) : "to standard output", strerror(-err));
+	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct vmp_options o = { 0 };
@@ -115,6 +143,7 @@ int cmd_report(int argc, char **argv)
 		{ "srcline", 0, VMP_OPT_FLAG, NULL, "source file and line behind the function", &g.srcline },
 		{ "all-host", 0, VMP_OPT_FLAG, NULL, "host work that is no domain's, too", &o.all_host },
 		{ "json", 0, VMP_OPT_FLAG, NULL, "JSON instead of text", &g.json },
+		{ "html", 0, VMP_OPT_STR, "FILE", "write a page for the browser instead, that needs no network;\n- for standard output; of the others it takes --domain", &g.html },
 		{ NULL },
 	};
 	const struct vmp_cmdline cmd = {
@@ -134,11 +163,19 @@ int cmd_report(int argc, char **argv)
 		return err < 0 ? VMP_EXIT_USAGE : VMP_EXIT_OK;
 	if (parse(&g, &o, &r))
 		return VMP_EXIT_USAGE;
+	if (g.html && !vmp_html_built_in()) {
+		vmp_err("this vmprof was built without the page for --html\n"
+			"  install Node.js and npm (Debian: apt install nodejs npm), then ./configure && make again");
+		return VMP_EXIT_FAILED;
+	}
 	r.path = args ? argv[1] : NULL;
 	if (args_open(&m, &r.path))
 		return VMP_EXIT_FAILED;
 	m->detail = (g.inlined ? VMP_DETAIL_INLINE : 0) | (g.srcline ? VMP_DETAIL_LINE : 0);
-	ret = render(m, &o, &r, g.json);
+	if (g.html)
+		ret = write_html(m, &o, r.path, g.html);
+	else
+		ret = render(m, &o, &r, g.json);
 	vmp_model_close(m);
 	return ret;
 }

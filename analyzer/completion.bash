@@ -22,7 +22,7 @@ _vmprof()
 	--connect | -c) words='qemu:///system' ;;
 	--by) words='function process module vcpu exit' ;;
 	--sort) words='samples function module process pid vcpu exit' ;;
-	--output | -o)
+	--output | -o | --html)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -39,7 +39,7 @@ _vmprof()
 		*:status) words='--json --help' ;;
 		*:report)
 			words='--domain --vcpu --pid --comm --module --exit-reason --by --sort --limit
-				--inline --srcline --all-host --json --help'
+				--inline --srcline --all-host --json --html --help'
 			file='*.vmprof'
 			;;
 		*:export)

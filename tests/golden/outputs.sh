@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # outputs.sh - every output that golden tests compare; sourced in tests/golden.
 
-golden_suffixes="txt process.txt exit.txt json pb folded speedscope.json gecko.json chrome.json perf-script csv
+golden_suffixes="txt process.txt exit.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
 	profile.json xml indented.xml"
 
 # golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
@@ -36,4 +36,15 @@ golden_outputs()
 	END
 	# without capstone there is no instruction mix
 	grep -q HAVE_CAPSTONE "$out/config.h" || cp "$1.xml" "$1.indented.xml" "$2"
+	golden_page "$1" "$2"
+}
+
+# The data within the page; nothing where vmprof was built without it
+golden_page()
+{
+	local html=$2/$1.page.html
+	"$out/vmprof" report --html "$html" "$1.vmprof" > "$2/$1.page.err" 2>&1 ||
+		{ grep -q 'built without the page' "$2/$1.page.err" && rm "$2/$1.page.err"; return; }
+	sed -n '/ id="data">/,/<\/script>/p' "$html" | sed -e '1s/.* id="data">//' -e '$s/<\/script>.*//' > "$2/$1.page.json"
+	rm "$html" "$2/$1.page.err"
 }

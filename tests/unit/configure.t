@@ -27,6 +27,20 @@ conf --without-pfm4 --without-demangle
 ! grep -q 'HAVE_LIBPFM\|HAVE_DEMANGLE' "$tmp/b/config.h"; ok $? "--without-FEATURE leaves the feature out"
 grep -q 'pfm4 *off: --event takes' "$tmp/out"; ok $? "and says what it costs"
 
+conf --without-html
+! grep -q VMP_HTML_FILE "$tmp/b/config.h" && grep -q 'html *off: vmprof report --html' "$tmp/out"; ok $? "--without-html leaves the page out"
+mkdir "$tmp/bin"
+printf '#!/bin/sh\nexit 1\n' > "$tmp/bin/node"
+chmod +x "$tmp/bin/node"
+PATH=$tmp/bin:$PATH conf
+[ $? = 0 ] && ! grep -q VMP_HTML_FILE "$tmp/b/config.h" && grep -q 'html *no: .*Debian: nodejs npm' "$tmp/out"; ok $? "without Node.js it says what is left out and how to get it"
+touch "$tmp/page.html"
+PATH=$tmp/bin:$PATH conf --page="$tmp/page.html"
+grep -q "VMP_HTML_FILE \"$tmp/page.html\"" "$tmp/b/config.h"; ok $? "--page takes a page that was bundled elsewhere"
+conf --page="$tmp/nowhere.html"
+[ $? = 1 ] && grep -q 'analyzer/html/page/build FILE' "$tmp/out"; ok $? "and says how to make one that is missing"
+rm -r "$tmp/bin" "$tmp/page.html"
+
 PKG_CONFIG_LIBDIR=$tmp PKG_CONFIG_PATH='' conf
 [ $? = 1 ] && grep -q 'apt install libvirt-dev' "$tmp/out"; ok $? "missing libraries are named with their packages"
 conf --cc=/nonexistent/cc

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* html.c - the bundled page with a capture's data in it, as a file. */
+#include "html/html.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "html/bundle.h"
+#include "html/page.h"
+
+int vmp_html_built_in(void)
+{
+	size_t len;
+
+	return vmp_html_bundle(&len) != NULL;
+}
+
+static int write_page(FILE *out, const struct vmp_page *page, const char *capture)
+{
+	size_t len, mark = strlen(VMP_HTML_MARK);
+	const char *html = vmp_html_bundle(&len);
+	const char *at = html ? memmem(html, len, VMP_HTML_MARK, mark) : NULL;
+	int err;
+
+	if (!at)
+		return -ENOTSUP;
+	fwrite(html, 1, (size_t)(at - html), out);
+	err = vmp_page_data(out, page, capture);
+	fwrite(at + mark, 1, len - (size_t)(at - html) - mark, out);
+	if (!err && (fflush(out) || ferror(out)))
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+/* Beside its place first: a full disk leaves the old file as it was. */
+static int write_file(const char *file, const struct vmp_page *page, const char *capture)
+{
+	char *beside;
+	FILE *out;
+	int err;
+
+	if (asprintf(&beside, "%s.new", file) < 0)
+		return -ENOMEM;
+	out = fopen(beside, "we");
+	if (!out) {
+		err = -errno;
+		goto free_name;
+	}
+	err = write_page(out, page, capture);
+	if (fclose(out) && !err)
+		err = -errno;
+	if (!err && rename(beside, file))
+		err = -errno;
+	if (err)
+		unlink(beside);
+free_name:
+	free(beside);
+	return err;
+}
+
+int vmp_html_write(const char *file, struct vmp_model *m, const char *capture, const char *domain)
+{
+	struct vmp_page *page;
+	int err;
+
+	err = vmp_page_create(&page, m, domain);
+	if (err)
+		return err;
+	if (domain && !page->profile.domain_found)
+		err = -ESRCH;
+	else if (!strcmp(file, "-"))
+		err = write_page(stdout, page, capture);
+	else
+		err = write_file(file, page, capture);
+	vmp_page_destroy(page);
+	return err;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// cycles.js - cycle accounting: how much the processor got done while each process ran.
+import { el, swatch, wide } from './dom.js';
+import { PACES, USER } from './data.js';
+import { count, cpi, duration, percent } from './format.js';
+
+const STEP = 12;
+const NAMES = ['0: waiting', '1', '2', '3', '4 or more'];
+
+function total(cycles) {
+	return cycles.reduce((a, b) => a + b, 0);
+}
+
+// Processes with their vCPUs: { title, cycles[PACES], instructions, samples, vcpus: [the same] }
+function collect(d, dom) {
+	const procs = new Map();
+	const of = (p) => {
+		let x = procs.get(p);
+		if (!x)
+			procs.set(p, x = { title: d.procs.title[p], cycles: Array(PACES).fill(0), all: 0, instructions: 0, vcpus: new Map() });
+		return x;
+	};
+	d.paces.proc.forEach((p, i) => {
+		if (d.procs.domain[p] !== dom.number)
+			return;
+		const x = of(p), cycles = d.paces.cycles.slice(i * PACES, (i + 1) * PACES);
+		cycles.forEach((n, k) => { x.cycles[k] += n; });
+		if (d.paces.vcpu[i] >= 0)
+			x.vcpus.set(d.paces.vcpu[i], { title: `vCPU ${d.paces.vcpu[i]}`, cycles, all: 0, instructions: 0 });
+	});
+	for (const i of dom.rows) {
+		const x = procs.get(d.rows.proc[i]);
+		if (!x || d.rows.side[i] > USER)
+			continue;
+		for (const y of [x, x.vcpus.get(d.rows.vcpu[i])]) {
+			if (y) {
+				y.all += d.rows.cycles[i];
+				y.instructions += d.rows.instructions[i];
+			}
+		}
+	}
+	return [...procs.values()].sort((a, b) => total(b.cycles) - total(a.cycles));
+}
+
+export function cycles(d, dom) {
+	const list = collect(d, dom).filter((x) => total(x.cycles));
+	if (!list.length)
+		return el('p', { class: 'quiet' }, 'This capture has no cycle and instruction counts: they need a hardware counter (vmprof doctor tells).');
+	const most = total(list[0].cycles), sum = list.reduce((n, x) => n + total(x.cycles), 0);
+	let limit = STEP, full = false;
+
+	const time = (n) => d.capture.sample_ns && d.capture.period ? duration(n / d.capture.period * d.capture.sample_ns / 1e9) : `${count(n)} cycles`;
+	const rows = el('div', { class: 'accounts' });
+	const more = el('button', { type: 'button', onclick: () => { limit += STEP * 2; draw(); } });
+	const length = el('select', { onchange: () => { full = length.value === 'full'; draw(); } },
+		el('option', { value: 'time' }, 'Length: time'), el('option', { value: 'full' }, 'Length: 100 % each'));
+
+	function bar(x, below) {
+		const n = total(x.cycles), track = el('div', { class: 'track tall', role: 'img', 'aria-label': x.cycles.map((c, k) =>
+			`${NAMES[k]}: ${percent(c, n)}`).join(', ') });
+		x.cycles.forEach((c, k) => {
+			if (c)
+				track.append(wide(el('div', { class: `part pace${k}`, title: `${NAMES[k]} per cycle: ${percent(c, n)}, ${time(c)}` }), c / (full ? n : most)));
+		});
+		return el('div', { class: below ? 'account below' : 'account' }, el('div', { class: 'name', title: x.title }, x.title), track,
+			el('div', { class: 'num' }, time(n)), el('div', { class: 'num' }, cpi(x.all, x.instructions)));
+	}
+
+	function group(x) {
+		if (x.vcpus.size < 2)
+			return bar(x);
+		const below = [...x.vcpus.entries()].sort((a, b) => a[0] - b[0]).map(([, v]) => bar(v, true));
+		return el('details', {}, el('summary', {}, bar(x)), below);
+	}
+
+	function draw() {
+		rows.replaceChildren(el('div', { class: 'account head quiet', 'aria-hidden': 'true' }, el('div', {}, 'Process'), el('div', {}, ''),
+			el('div', { class: 'num' }, 'Time'), el('div', { class: 'num' }, 'CPI')), ...list.slice(0, limit).map(group));
+		more.hidden = list.length <= limit;
+		more.textContent = `Show more (${count(list.length - limit)} left)`;
+	}
+
+	draw();
+	const all = list.reduce((a, x) => a.map((n, k) => n + x.cycles[k]), Array(PACES).fill(0));
+	return el('div', {}, el('p', {}, 'A processor can finish several instructions in each cycle. ', el('strong', {}, percent(all[0], sum)),
+		' of the guest’s cycles went by with next to nothing finished: it was waiting, most often for memory. ',
+		'CPI is cycles per instruction: the lower, the faster.'),
+	el('div', { class: 'tools' }, el('ul', { class: 'legend' }, el('li', { class: 'quiet' }, 'Instructions per cycle'),
+		NAMES.map((n, k) => el('li', {}, swatch(`pace${k}`), n))), el('span', { class: 'grow' }), el('label', {}, length)), rows, more);
+}

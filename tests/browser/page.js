@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// page.js - the pages of vmprof report --html in Debian's Chromium, as TAP.  PAGES: the folder they are in.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const dir = process.env.PAGES;
+const tmp = mkdtempSync(join(tmpdir(), 'vmprof-browser-'));
+let nr = 0, failed = 0;
+
+function ok(good, name, detail = '') {
+	console.log(`${good ? 'ok' : 'not ok'} ${++nr} - ${name}`);
+	if (!good) {
+		failed++;
+		console.log(String(detail).replace(/^/gm, '# '));
+	}
+}
+
+const is = (got, wanted, name) => ok(JSON.stringify(got) === JSON.stringify(wanted), name, `got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
+
+// Nothing but the page itself is to be asked for: background work of the browser's own is off.
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
+
+// Opens a page; .trouble has console messages, errors, dialogs and requests that it should not have made
+async function open(file, options = {}) {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'light', reducedMotion: 'reduce', ...options });
+	const page = await context.newPage();
+	const url = `file://${file}`;
+	page.setDefaultTimeout(20000);
+	page.trouble = [];
+	page.on('console', (m) => page.trouble.push(`console: ${m.text()}`));
+	page.on('pageerror', (e) => page.trouble.push(`error: ${e.message}`));
+	page.on('dialog', (x) => { page.trouble.push(`dialog: ${x.message()}`); x.dismiss(); });
+	page.on('request', (r) => { if (r.url() !== url && !r.url().startsWith('data:')) page.trouble.push(`request: ${r.url()}`); });
+	// time of its thread: other work of the machine's does not count
+	const metrics = await context.newCDPSession(page);
+	await metrics.send('Performance.enable', { timeDomain: 'threadTicks' });
+	await page.goto(url);
+	await page.waitForSelector('html[data-ready]', { state: 'attached' });
+	page.busy = (await metrics.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value;
+	return page;
+}
+
+const text = (page, selector) => page.locator(selector).first().textContent();
+const boxNames = (page) => page.locator('#flame .box').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label')));
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+const range = (page) => page.locator('.lanes').evaluate((x) => [Number(x.dataset.from), Number(x.dataset.to)]);
+
+async function hostile() {
+	const page = await open(join(dir, 'hostile.html'));
+	is(page.trouble, [], 'a page of hostile names opens without a message, a dialog or a request');
+	is(await page.locator('img, iframe, object, embed').count(), 0, 'no name became an element');
+	is(await page.locator('script').count(), 2, 'there are the page\'s own scripts and no other');
+	const body = await page.locator('body').innerText();
+	ok(body.includes('<img src=x one>'), 'a process called <img src=x one> is shown as text');
+	ok(body.includes('script><img src=x onerror=alert(2)>&amp;'), 'so is a module of such a name', body);
+	ok(body.includes('do_</script><!--_64'), 'so is a function called do_</script><!--_64');
+	ok(body.includes('\\u2028'), 'a line separator in a name is written out');
+	is(await text(page, 'h1'), 'web<01>', 'the domain\'s name is the heading');
+	const policy = await page.locator('meta[http-equiv=Content-Security-Policy]').getAttribute('content');
+	ok(policy.startsWith("default-src 'none'; script-src 'sha256-") && !policy.includes('unsafe'), 'the security policy allows the page\'s own script only', policy);
+	// The policy holds: what a page could try if a name did get through
+	const worked = await page.evaluate(async () => {
+		const got = [];
+		const s = document.createElement('script');
+		s.textContent = 'document.documentElement.dataset.broken = "yes"';
+		document.body.append(s);
+		if (document.documentElement.dataset.broken)
+			got.push('inline script');
+		await fetch('https://example.com/').then(() => got.push('fetch'), () => {});
+		return got;
+	});
+	is(worked, [], 'another script does not run and nothing can be fetched');
+	await page.context().close();
+}
+
+async function flame() {
+	const page = await open(join(dir, 'hostile.html'));
+	const all = (await boxNames(page)).length;
+	ok(all > 8, `the flame view has boxes (${all})`);
+	await page.keyboard.press('/');
+	is(await page.evaluate(() => document.activeElement.id), 'flame-search', 'the key / goes to the search');
+	await page.keyboard.type('svm_vcpu');
+	ok((await text(page, 'output[for=flame-search]')).startsWith('1 found'), 'search says how many were found');
+	is(await page.locator('#flame .box.hit').count(), 1, 'and marks it');
+	await page.keyboard.press('Enter');
+	ok((await focused(page)).startsWith('svm_vcpu_run,'), 'Enter goes there', await focused(page));
+	ok((await text(page, '.crumbs')).includes('[kvm_amd]'), 'and zooms in', await text(page, '.crumbs'));
+	await page.keyboard.press('ArrowUp');
+	ok((await focused(page)).startsWith('[kvm_amd],'), 'an arrow goes to the module above');
+	for (let i = 0; i < 8; i++)
+		await page.keyboard.press('Escape');
+	is(await text(page, '.crumbs'), 'web<01>', 'Escape zooms out, to the whole at last');
+	await page.keyboard.press('Home');
+	await page.keyboard.press('ArrowDown');
+	const first = await focused(page);
+	await page.keyboard.press('ArrowRight');
+	ok(first !== await focused(page), 'arrows go down and to the side', first);
+	await page.keyboard.press('Enter');
+	ok((await text(page, '.crumbs')).includes(' › '), 'Enter zooms in');
+	await page.click('#flame button:text("Show all")');
+	is(await text(page, '.crumbs'), 'web<01>', 'the button shows all again');
+	await page.locator('#flame .box').nth(1).click();
+	ok((await text(page, '.crumbs')).includes(' › '), 'a click zooms in');
+	await page.selectOption('#order', 'module');
+	ok((await boxNames(page)).some((n) => n.startsWith('vmlinux,')), 'another order of levels');
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+}
+
+// Frames with callers, sixty deep: the same reader, other data
+async function deep() {
+	const html = readFileSync(join(dir, 'hostile.html'), 'utf8');
+	const d = JSON.parse(html.match(/<script type="application\/json" id="data">([^<]*)<\/script>/)[1]);
+	const from = d.strings.length, depth = 60, first = d.stacks.parent.length;
+	for (let i = 0; i < depth; i++) {
+		d.strings.push(`frame${i}`);
+		d.stacks.parent.push(i ? first + i - 1 : -1);
+		d.stacks.function.push(from + i);
+		d.stacks.module.push(d.stacks.module[0]);
+	}
+	d.rows.stack[0] = first + depth - 1;
+	const file = join(tmp, 'deep.html');
+	writeFileSync(file, html.replace(/(id="data">)[^<]*/, (_, head) => head + JSON.stringify(d).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`)));
+	const page = await open(file);
+	const frames = (await boxNames(page)).filter((n) => n.startsWith('frame'));
+	is(frames.length, depth, 'a stack of sixty frames is drawn, frame by frame');
+	is(page.trouble, [], 'without a message');
+	await page.context().close();
+}
+
+async function time() {
+	const page = await open(join(dir, 'big.html'));
+	const whole = await range(page);
+	ok(whole[1] > 1, `the time line shows the session: ${whole[1]} s`);
+	await page.locator('.lanes').focus();
+	await page.keyboard.press('+');
+	const in1 = await range(page);
+	ok(Math.abs((in1[1] - in1[0]) - whole[1] / 2) < 0.01, 'the key + shows half of it', in1);
+	await page.keyboard.press('ArrowRight');
+	ok((await range(page))[0] > in1[0], 'an arrow moves on');
+	await page.keyboard.press('0');
+	is(await range(page), whole, 'the key 0 shows all');
+	const plot = await page.locator('.lane .u-over').first().boundingBox();
+	await page.mouse.move(plot.x + plot.width * 0.25, plot.y + 20);
+	await page.mouse.down();
+	await page.mouse.move(plot.x + plot.width * 0.5, plot.y + 20, { steps: 4 });
+	await page.mouse.up();
+	const dragged = await range(page);
+	ok(Math.abs(dragged[0] - whole[1] * 0.25) < whole[1] * 0.02 && Math.abs(dragged[1] - whole[1] * 0.5) < whole[1] * 0.02, 'dragging zooms in', dragged);
+	await page.click('#time button:text("Show all")');
+	is(await range(page), whole, 'the button shows all');
+	is(await page.locator('.lane').count(), 4, 'one lane for each vCPU');
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+}
+
+async function lists() {
+	const page = await open(join(dir, 'big.html'));
+	const rows = page.locator('#list tbody tr');
+	is(await rows.count(), 50, 'the list begins with fifty rows');
+	await page.click('#list + button');
+	is(await rows.count(), 250, 'and shows more when asked');
+	await page.fill('#table-search', 'function<with_brackets<7>');
+	ok(await rows.count() >= 1 && (await rows.allTextContents()).every((t) => t.includes('with_brackets<7>')), 'search leaves what matches');
+	await page.fill('#table-search', 'no such thing');
+	is(await rows.count(), 0, 'and nothing where nothing does');
+	await page.fill('#table-search', '');
+	await page.focus('#tab-function');
+	await page.keyboard.press('ArrowRight');
+	is(await page.evaluate(() => document.activeElement.id), 'tab-process', 'arrows change what is listed');
+	await page.click('#list th button:text("Process")');
+	const names = await page.locator('#list td.name').allTextContents();
+	ok(names.length > 5 && names.every((n, i) => !i || names[i - 1].localeCompare(n, 'en', { numeric: true }) <= 0), 'a heading sorts by name', names.slice(0, 9));
+	const bars = await page.locator('#cycles .account .track').count();
+	ok(bars >= 12, `cycle accounting has bars (${bars})`);
+	await page.locator('#cycles summary').first().click();
+	ok(await page.locator('#cycles details[open] .below').count() >= 2, 'and one for each vCPU below');
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+}
+
+async function looks() {
+	const page = await open(join(dir, 'big.html'));
+	const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+	const light = await colour();
+	ok(page.busy > 0 && page.busy < 1.5, `the largest page took ${Math.round(page.busy * 1000)} ms of a CPU to open`);
+	await page.selectOption('#theme', 'dark');
+	ok(light !== await colour(), 'dark colours by choice');
+	await page.context().close();
+	const dark = await open(join(dir, 'hostile.html'), { colorScheme: 'dark' });
+	ok(light !== await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), 'and by the system\'s');
+	await dark.context().close();
+	for (const width of [1600, 820, 400]) {
+		const p = await open(join(dir, 'hostile.html'), { viewport: { width, height: 800 } });
+		is(await p.evaluate(() => document.documentElement.scrollWidth), width, `nothing is cut off at ${width} pixels`);
+		await p.context().close();
+	}
+}
+
+for (const test of [hostile, flame, deep, time, lists, looks]) {
+	try {
+		await test();
+	} catch (e) {
+		ok(false, `${test.name}() ran to its end`, e.stack);
+	}
+}
+await browser.close();
+rmSync(tmp, { recursive: true });
+console.log(`1..${nr}`);
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# html.t - vmprof report --html as a user types it.
+set -u
+src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+vmprof=${O:-$src/build}/vmprof
+capture=$src/tests/golden/made.vmprof
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+nr=0
+ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err"; fi; }
+run() { "$vmprof" report "$@" > "$tmp/out" 2> "$tmp/err"; }
+
+run --html "$tmp/a.html" --json "$capture"
+[ $? = 2 ] && grep -q -- '--domain only' "$tmp/err" && [ ! -e "$tmp/a.html" ]; ok $? "--html and --json together are refused, exit 2"
+run --html "$tmp/a.html" --comm x "$capture"
+[ $? = 2 ]; ok $? "so are filters that the page has itself"
+run --html "$tmp/a.html" "$capture"
+status=$?
+if grep -q 'built without the page' "$tmp/err"; then
+	[ $status = 1 ] && grep -q 'apt install nodejs npm' "$tmp/err"; ok $? "built without the page: exit 1, with the next step"
+	echo "1..$nr"
+	exit 0
+fi
+[ $status = 0 ] && grep -q 'open it in a browser' "$tmp/out"; ok $? "the page is written, and it says what to do with it"
+[ "$(head -c 15 "$tmp/a.html")" = '<!doctype html>' ]; ok $? "it is HTML"
+! grep -qE '(src|href)="?https?:|@import|url\(' "$tmp/a.html"; ok $? "and names nothing that would have to be fetched"
+run --html - "$capture" && cmp -s "$tmp/a.html" "$tmp/out"; ok $? "- writes the same to standard output"
+run --html "$tmp/b.html" --domain web02 "$capture" && ! grep -q '"name":"web01"' "$tmp/b.html"; ok $? "--domain leaves out the others"
+run --html "$tmp/c.html" --domain nosuch "$capture"
+[ $? = 1 ] && grep -q "no domain 'nosuch'" "$tmp/err" && [ ! -e "$tmp/c.html" ]; ok $? "a domain that is not there is told, exit 1"
+run --html "$tmp/none/c.html" "$capture"
+[ $? = 1 ] && grep -q 'cannot write .*/none/c.html: No such file' "$tmp/err"; ok $? "so is a folder that is not there"
+"$vmprof" report --html - "$capture" > /dev/full 2> "$tmp/err"
+[ $? = 1 ] && grep -q 'No space left' "$tmp/err"; ok $? "so is a full disk"
+run --html "$tmp/c.html" "$tmp/a.html"
+[ $? = 1 ] && grep -q 'is not a vmprof capture' "$tmp/err"; ok $? "so is a file that is no capture"
+echo "1..$nr"

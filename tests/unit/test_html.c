@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_html.c - the data of vmprof report --html: sums, folding, and that no
+ * name leaves its string.  Pages for the browser tests go to $O/pages.
+ */
+#include "gen.h"
+
+#include <json-c/json.h>
+#include <sys/stat.h>
+
+#include "html/bundle.h"
+#include "html/html.h"
+#include "html/page.h"
+
+#define CR3_A	0x5000000ULL
+#define EVIL_PATH "/usr/bin/</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\xe2\x80\xa8\xff"
+
+static char *dir, path[128];
+static struct gen g;
+static struct vmp_model *model;
+static struct vmp_page *page;
+static char *data;
+static size_t data_len;
+static json_object *json;
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	gen_begin(&g, path);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	json_object_put(json);
+	vmp_page_destroy(page);
+	vmp_model_close(model);
+	free(data);
+	json = NULL;
+	page = NULL;
+	model = NULL;
+	data = NULL;
+	gen_rmdir(dir);
+	return 0;
+}
+
+/* A guest whose one process has two functions of the kernel's, three vCPU exits, steal */
+static void write_small(const char *comm, const char *file)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = 2000, .host_pid = GEN_VM,
+		.host_tid = GEN_VM + 1, .vm = GEN_VM, .vcpu_tid = GEN_VM + 1,
+		.flags = VMPROF_SF_VCPU | VMPROF_SF_COUNTS, .mode = VMPROF_MODE_GUEST, .cpl = 3,
+		.vendor = VMPROF_VENDOR_SVM, .guest_ip = 0x401000, .guest_cr3 = CR3_A, .exit_reason = 0x61,
+		.cycles = 1000, .instructions = 499,
+	};
+	unsigned int i;
+
+	gen_vm(&g, GEN_VM, "web<01>");
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0, "ffffffff90000000 T svm_vcpu_run\t[kvm_amd]\nffffffff91000000 T end\n");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T do_</script><!--_64\nffffffff81001000 T end\n");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, comm);
+	gen_map(&g, 1600, CR3_A, 10, 0x400000, 0x500000, 0, 100, file);
+	gen_agent_flush(&g, GEN_VM, 0);
+	/* 499, 500, 1499, 4500, 9000 instructions in 1000 cycles: paces 0, 1, 1, 4, 4 */
+	for (i = 0; i < 5; i++) {
+		static const uint64_t done[] = { 499, 500, 1499, 4500, 9000 };
+
+		s.instructions = done[i];
+		gen_record(&g, &s, sizeof(s));
+	}
+	gen_guest(&g, GEN_VM, 1000000, CR3_A, 0, GEN_KERNEL, 10);
+	gen_host(&g, GEN_VM, 1500000, VMPROF_MODE_VMM_KERNEL, VMPROF_SF_VCPU, 0x400, 0xffffffff90000010, 4);
+	gen_host(&g, GEN_VM, 1500000, VMPROF_MODE_VMM_USER, 0, 0, 0x401000, 2);
+	gen_host(&g, GEN_VM, 1999990, VMPROF_MODE_OTHER_USER, VMPROF_SF_STEAL, 0, 0x1000, 8);
+	gen_host(&g, 0, 2000, VMPROF_MODE_IDLE, 0, 0, 0xffffffff91000010, 3);
+	gen_records_flush(&g, 0, 2000, 2000000);
+}
+
+static void load(const char *domain)
+{
+	FILE *f;
+
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_page_create(&page, model, domain), 0);
+	f = open_memstream(&data, &data_len);
+	assert_int_equal(vmp_page_data(f, page, path), 0);
+	fclose(f);
+	json = json_tokener_parse(data);
+	assert_non_null(json);
+}
+
+/* json[a][b], an array */
+static json_object *column(const char *a, const char *b)
+{
+	json_object *o, *c;
+
+	assert_true(json_object_object_get_ex(json, a, &o));
+	assert_true(json_object_object_get_ex(o, b, &c));
+	return c;
+}
+
+static int64_t at(json_object *array, size_t i)
+{
+	assert_true(i < json_object_array_length(array));
+	return json_object_get_int64(json_object_array_get_idx(array, i));
+}
+
+/* Samples of a side, from the rows or from the lanes */
+static int64_t rows_of(int side)
+{
+	json_object *sides = column("rows", "side"), *samples = column("rows", "samples");
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(sides); i++)
+		sum += at(sides, i) == side ? at(samples, i) : 0;
+	return sum;
+}
+
+static int64_t lanes_of(int side)
+{
+	json_object *lanes, *sides;
+	int64_t sum = 0;
+	size_t i, k;
+
+	assert_true(json_object_object_get_ex(json, "lanes", &lanes));
+	for (i = 0; i < json_object_array_length(lanes); i++) {
+		json_object_object_get_ex(json_object_array_get_idx(lanes, i), "sides", &sides);
+		sides = json_object_array_get_idx(sides, (size_t)side);
+		for (k = 0; k < json_object_array_length(sides); k++)
+			sum += at(sides, k);
+	}
+	return sum;
+}
+
+static int has_string(const char *s)
+{
+	json_object *strings;
+	size_t i;
+
+	json_object_object_get_ex(json, "strings", &strings);
+	for (i = 0; i < json_object_array_length(strings); i++)
+		if (!strcmp(json_object_get_string(json_object_array_get_idx(strings, i)), s))
+			return 1;
+	return 0;
+}
+
+static void test_sums(void **state)
+{
+	static const int64_t expected[] = { 10, 5, 6, 8 };
+	json_object *domains, *total;
+	int side;
+
+	(void)state;
+	write_small("app", "/usr/bin/app");
+	load(NULL);
+	for (side = 0; side < 4; side++) {
+		assert_int_equal(rows_of(side), expected[side]);
+		assert_int_equal(lanes_of(side), expected[side]);
+	}
+	json_object_object_get_ex(json, "domains", &domains);
+	assert_int_equal(json_object_array_length(domains), 1);
+	json_object_object_get_ex(json_object_array_get_idx(domains, 0), "total", &total);
+	assert_int_equal(json_object_get_int64(total), 29);
+	assert_true(has_string("NPF"));
+	assert_true(has_string("svm_vcpu_run"));
+	assert_int_equal(page->profile.others, 3);
+	assert_int_equal(page->profile.domains.v[0].with_process, 15);
+	assert_int_equal(page->profile.domains.v[0].by_nmi, 15);
+}
+
+static void test_paces(void **state)
+{
+	json_object *cycles;
+
+	(void)state;
+	write_small("app", "/usr/bin/app");
+	load(NULL);
+	cycles = column("paces", "cycles");
+	assert_int_equal(json_object_array_length(cycles), VMP_PACES);
+	assert_int_equal(at(cycles, 0), 1000);
+	assert_int_equal(at(cycles, 1), 2000);
+	assert_int_equal(at(cycles, 2), 0);
+	assert_int_equal(at(cycles, 3), 0);
+	assert_int_equal(at(cycles, 4), 2000);
+}
+
+static void test_domain(void **state)
+{
+	(void)state;
+	write_small("app", "/usr/bin/app");
+	load("db*");
+	assert_false(page->profile.domain_found);
+	assert_int_equal(json_object_array_length(column("rows", "proc")), 0);
+	assert_int_equal(vmp_html_write("-", model, path, "db*"), -ESRCH);
+}
+
+/* No byte of a name can end the script element that the data stands in. */
+static void test_hostile(void **state)
+{
+	size_t i;
+
+	(void)state;
+	write_small("<img src=x one>", EVIL_PATH);
+	load(NULL);
+	for (i = 0; i < data_len; i++)
+		if (strchr("<>&", data[i]) && data[i])
+			fail_msg("'%c' at %zu: %.40s", data[i], i, data + i);
+	assert_null(memmem(data, data_len, "\xe2\x80\xa8", 3));
+	assert_null(memmem(data, data_len, "\xff", 1));
+	assert_true(has_string("<img src=x one>"));
+	assert_true(has_string("do_</script><!--_64"));
+}
+
+/* $O/pages, so that a browser can open them; else the test's own folder */
+static void write_html(const char *name)
+{
+	char file[512];
+	const char *o = getenv("O");
+	struct stat st;
+
+	snprintf(file, sizeof(file), "%s/pages", o ? o : dir);
+	mkdir(file, 0755);
+	snprintf(file, sizeof(file), "%s/pages/%s", o ? o : dir, name);
+	assert_int_equal(vmp_html_write(file, model, path, NULL), 0);
+	assert_int_equal(stat(file, &st), 0);
+	assert_true(st.st_size < 5000000);
+	strcat(file, ".new");
+	assert_int_equal(stat(file, &st), -1);
+}
+
+static void need_page(void)
+{
+	if (!vmp_html_built_in())
+		skip();
+}
+
+static void test_hostile_page(void **state)
+{
+	(void)state;
+	need_page();
+	write_small("<img src=x one>", EVIL_PATH);
+	load(NULL);
+	write_html("hostile.html");
+}
+
+static void test_bundle(void **state)
+{
+	const char *html, *mark;
+	size_t len;
+
+	(void)state;
+	need_page();
+	html = vmp_html_bundle(&len);
+	mark = memmem(html, len, VMP_HTML_MARK, strlen(VMP_HTML_MARK));
+	assert_non_null(mark);
+	mark++;
+	assert_null(memmem(mark, (size_t)(html + len - mark), VMP_HTML_MARK, strlen(VMP_HTML_MARK)));
+	assert_non_null(memmem(html, len, "default-src 'none'", 18));
+}
+
+static void test_unwritable(void **state)
+{
+	char file[256];
+	FILE *f;
+
+	(void)state;
+	need_page();
+	write_small("app", "/usr/bin/app");
+	load(NULL);
+	snprintf(file, sizeof(file), "%s/no/such/folder.html", dir);
+	assert_int_equal(vmp_html_write(file, model, path, NULL), -ENOENT);
+	/* what is there stays when its successor cannot be made */
+	snprintf(file, sizeof(file), "%s/x.html", dir);
+	gen_write(file, "old", 3);
+	strcat(file, ".new");
+	assert_int_equal(mkdir(file, 0755), 0);
+	file[strlen(file) - 4] = 0;
+	assert_int_equal(vmp_html_write(file, model, path, NULL), -EISDIR);
+	f = fopen(file, "r");
+	assert_int_equal(fgetc(f), 'o');
+	fclose(f);
+}
+
+/* More processes and functions than anybody can look at: it stays small, and nothing gets lost. */
+static void test_fold(void **state)
+{
+	enum { PROCS = 6000, FUNCTIONS = 20000 };
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .host_pid = GEN_VM, .host_tid = GEN_VM + 1, .vm = GEN_VM,
+		.vcpu_tid = GEN_VM + 1, .flags = VMPROF_SF_VCPU | VMPROF_SF_COUNTS, .mode = VMPROF_MODE_GUEST,
+		.vendor = VMPROF_VENDOR_SVM, .exit_reason = 0x61, .cycles = 1000000, .instructions = 700000,
+	};
+	char *ksyms = malloc(FUNCTIONS * 120), comm[16];
+	size_t len = 0;
+	unsigned int i;
+
+	(void)state;
+	gen_vm(&g, GEN_VM, "big");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	for (i = 0; i < FUNCTIONS; i++)
+		len += (size_t)sprintf(ksyms + len, "ffffffff%08x T a_rather_long_name_of_a_function<with_brackets<%u>>\n",
+				       0x81000000 + 256 * i, i);
+	for (i = 0; i < len;) {
+		struct vmprof_ksyms k = { .offset = i, .total = len };
+		size_t n = len - i < 30000 ? len - i : 30000;
+
+		gen_frame(&g, VMPROF_MSG_KSYMS, &k, sizeof(k), ksyms + i, n);
+		i += n;
+		if (g.agent_len > sizeof(g.agent) / 2)
+			gen_agent_flush(&g, GEN_VM, 0);
+	}
+	free(ksyms);
+	for (i = 0; i < PROCS; i++) {
+		snprintf(comm, sizeof(comm), "app%u", i % 5500);
+		gen_proc(&g, VMPROF_MSG_PROC, 1600, 0x10000000ULL + 4096ULL * i, 100 + i, 1, 0, comm);
+		if (g.agent_len > sizeof(g.agent) / 2)
+			gen_agent_flush(&g, GEN_VM, 0);
+	}
+	gen_agent_flush(&g, GEN_VM, 0);
+	for (i = 0; i < 120000; i++) {
+		/* a few do much, many do little */
+		unsigned int n = i * 2654435761U >> 8, proc = n / 11 % (n % 3 ? 20 : PROCS);
+
+		s.tsc = 2000 + 10000ULL * i;
+		s.vcpu = n % 4;
+		s.cpl = 0;
+		s.guest_ip = 0xffffffff81000000ULL + 256ULL * (n / 7 % (n % 5 ? 3000 : FUNCTIONS)) + 16;
+		s.guest_cr3 = 0x10000000ULL + 4096ULL * proc;
+		gen_record(&g, &s, sizeof(s));
+		if (g.records_len + sizeof(s) > sizeof(g.records))
+			gen_records_flush(&g, 0, 2000, s.tsc);
+	}
+	gen_records_flush(&g, 0, 2000, s.tsc);
+	load(NULL);
+	assert_int_equal(rows_of(0), 120000);
+	assert_int_equal(lanes_of(0), 120000);
+	assert_true(json_object_array_length(column("rows", "proc")) < 70000);
+	assert_true(json_object_array_length(column("procs", "pid")) <= 4001);
+	assert_true(has_string("[smaller functions]"));
+	assert_true(has_string("[smaller processes]"));
+	assert_true(data_len < 4900000);
+	if (vmp_html_built_in())
+		write_html("big.html");
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_sums), T(test_paces), T(test_domain), T(test_hostile), T(test_hostile_page),
+		cmocka_unit_test(test_bundle), T(test_unwritable), T(test_fold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
