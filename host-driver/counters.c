@@ -121,31 +121,48 @@ release_samples:
 	return PTR_ERR(event);
 }
 
-/* Overflows that the events' counts ask for and that never came: perf throttled them */
-static void vmph_count_throttled(struct vmph_cpu *cpu, u64 due)
+/*
+ * What the sampling events should have counted.  perf stops an event that it
+ * throttles, so its own count does not tell; the counters beside it go on.
+ */
+static u64 vmph_true_count(const struct perf_event_attr *attr, u64 count, u64 cycles,
+			   u64 instructions)
 {
+	if (attr->type != PERF_TYPE_HARDWARE)
+		return count;
+	if (attr->config == PERF_COUNT_HW_CPU_CYCLES)
+		return max(count, cycles);
+	if (attr->config == PERF_COUNT_HW_INSTRUCTIONS)
+		return max(count, instructions);
+	return count;
+}
+
+/* Overflows that the count asks for and that never came; each event keeps a part of a period */
+static void vmph_count_throttled(struct vmph_cpu *cpu, u64 count)
+{
+	u64 due = count / cpu->session->attr.sample_period;
 	u64 came = cpu->ring.producer->interrupts - cpu->counters.armed_interrupts;
 
-	if (due > came + 1)
+	if (due > came + VMPH_SAMPLE_NR)
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED, due - came);
 }
 
 void vmph_counters_disarm(struct vmph_cpu *cpu)
 {
 	struct vmph_counters *ctr = &cpu->counters;
-	u64 count, due = 0;
+	u64 count = 0, cycles, instructions;
 	unsigned int i;
 
 	if (!ctr->sample[0])
 		return;
-	for (i = 0; i < VMPH_SAMPLE_NR; i++) {
-		count = vmph_counter_end(&ctr->sample[i]);
-		due += count / cpu->session->attr.sample_period;
-		ctr->sum_sample += count;
-	}
-	vmph_count_throttled(cpu, due);
-	ctr->sum_cycles += vmph_counter_end(&ctr->cycles);
-	ctr->sum_instructions += vmph_counter_end(&ctr->instructions);
+	for (i = 0; i < VMPH_SAMPLE_NR; i++)
+		count += vmph_counter_end(&ctr->sample[i]);
+	cycles = vmph_counter_end(&ctr->cycles);
+	instructions = vmph_counter_end(&ctr->instructions);
+	vmph_count_throttled(cpu, vmph_true_count(&cpu->session->attr, count, cycles, instructions));
+	ctr->sum_sample += count;
+	ctr->sum_cycles += cycles;
+	ctr->sum_instructions += instructions;
 }
 
 void vmph_counters_total(struct vmph_counters *ctr, u64 *sample, u64 *cycles, u64 *instructions)

@@ -117,8 +117,10 @@ enum {
 	VMPROF_LOST_FULL	= 0,	/* ring full: the reader was too slow */
 	VMPROF_LOST_NESTED	= 1,	/* overflow inside a record being written */
 	VMPROF_LOST_STATE	= 2,	/* vCPU's guest state could not be read */
-	VMPROF_LOST_THROTTLED	= 3,	/* perf throttled the event: count/period
-					   minus overflows seen, known at STOP */
+	VMPROF_LOST_THROTTLED	= 3,	/* perf throttled the event: count/period minus
+					   overflows seen, known at STOP; the count is
+					   that of a counter which goes on (cycles,
+					   instructions), else the event's own */
 	VMPROF_LOST_NR		= 8,
 };
 
