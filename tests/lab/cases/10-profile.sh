@@ -3,7 +3,7 @@
 # short: yes
 # The main job: libquantum and short-lived processes in web01, profiled from the host.
 . /src/tests/lab/cases/common.sh
-plan 18
+plan 22
 
 case_guest web01 || bail "web01 is up with its agent"
 pass "web01 is up with its agent"
@@ -29,6 +29,8 @@ at_least "99 % of guest samples have a process" \
 	"$(case_json '.totals.resolved_process * 100 / .totals.guest_samples')" 99
 at_least "99 % of guest samples have a function" \
 	"$(case_json '.totals.resolved_function * 100 / .totals.guest_samples')" 99
+at_least "98 % have the function's own name" \
+	"$(case_json '.totals | (.resolved_function - .unnamed_function) * 100 / .guest_samples')" 98
 is "the first row is quantum_toffoli of libquantum, process shor" \
 	"$(case_json '.domains[0].rows[0] | .function + " " + (.module | sub("[.].*"; "")) + " " + .process')" \
 	"quantum_toffoli libquantum shor"
@@ -39,12 +41,17 @@ done
 at_least "guest kernel functions have names" \
 	"$(case_json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 20
 is "nothing was lost" "$(case_json '.losses.driver.total')" 0
-is "the agent lost nothing" "$(case_json '[.losses.collector[] | .count] | add // 0')" 0
+is "the collector lost nothing" "$(case_json '[.losses.collector[] | .count] | add // 0')" 0
+is "the agent lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
+is "KVM's functions have names" "$(case_json '
+	[.domains[0].rows[] | select(.side == "vmm" and (.module | test("^.kvm(_amd|_intel)?.$")) and (.function | test("^[a-z_]")))] | length > 0')" true
+is "QEMU's functions have names" "$(case_json '
+	[.domains[0].rows[] | select(.module == "qemu-system-x86_64" and (.function | test("^(sub_|[[])") | not))] | length > 0')" true
 
 case_report $f --by process
 is "a process that had exited is named" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a")] | length >= 1')" true
 at_least "short-lived processes are named" \
-	"$(case_json '[.domains[0].rows[].process] | map(select(. == "seq" or . == "ls" or . == "wc")) | length')" 3
+	"$(case_json '[.domains[0].rows[].process] | unique | map(select(. == "seq" or . == "ls" or . == "wc")) | length')" 3
 is "the file is closed with its index" "$(case_json .capture.closed)" true
 finish

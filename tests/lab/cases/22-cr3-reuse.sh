@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two programs take turns, many times a second, and recycle each other's CR3 within the guest.
 . /src/tests/lab/cases/common.sh
-plan 7
+plan 9
 
 case_guest web01 || bail "web01 is up"
 case_idle
@@ -14,6 +14,8 @@ lab_ssh web01 'end=$(($(date +%s) + 12)); while [ $(date +%s) -lt $end ]; do
 ok "stop" vmprof stop
 
 case_report $f
+at_least "CR3s did go from one process to another" "$(case_json '.domains[0].agent.cr3_reused')" 20
+is "the agent lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
 rows='[.domains[0].rows[] | select(.side == "guest_user")]'
 at_least "burn_a_work has samples" "$(case_json "$rows"' | map(select(.function == "burn_a_work").samples) | add // 0')" 100
 at_least "burn_b_work has samples" "$(case_json "$rows"' | map(select(.function == "burn_b_work").samples) | add // 0')" 100

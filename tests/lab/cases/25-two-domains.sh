@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two domains in one session: each has its own processes, whatever their CR3 values are.
 . /src/tests/lab/cases/common.sh
-plan 11
+plan 15
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -13,6 +13,8 @@ case_guest_run web01 "timeout 60 /opt/work/burn-a 100000000"
 case_guest_run web02 "timeout 60 /opt/work/burn-b 100000000"
 sleep 1
 ok "start --domain web01 --domain web02" vmprof start --domain web01 --domain web02 --period 200us --output $f
+# both guests begin many processes, whose page tables come from where they were freed
+for d in web01 web02; do case_guest_run $d 'for i in $(seq 200); do true | wc -c; done'; done
 sleep 12
 ok "stop" vmprof stop
 case_quiet web01
@@ -23,6 +25,9 @@ user='[.domains[] | select(.name == "%s").rows[] | select(.side == "guest_user" 
 is "web01 ran burn-a and nothing of web02" "$(case_json "${user/\%s/web01}")" "burn-a:burn_a_work"
 is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "burn-b:burn_b_work"
 for d in web01 web02; do
+	at_least "CR3s of $d occur in the other domain too" \
+		"$(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")" 1
+	is "$d's agent lost nothing" "$(case_json ".domains[] | select(.name == \"$d\").agent.lost.total")" 0
 	at_least "99 % of $d's samples have process and function" \
 		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved_function * 100 / .guest_samples")" 99
 done

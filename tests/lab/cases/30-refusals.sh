@@ -4,7 +4,7 @@
 # What start, stop and doctor refuse, that they say why and what to do, and that
 # a refused start leaves nothing behind.
 . /src/tests/lab/cases/common.sh
-plan 46
+plan 47
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -65,7 +65,8 @@ is "the module is not loaded" "$(lsmod | grep -c '^vmprof ')" 0
 # --- no libvirtd; guests live on without it
 systemctl stop libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd.service 2> /dev/null
 fails "start without libvirtd" vmprof start --domain web01
-like "... says how to start it" "$output" "cannot connect to libvirt.*"
+like "... says that it cannot be reached" "$output" "cannot connect to libvirt"
+like "... and how to start it" "$output" "systemctl start libvirtd"
 fails "doctor without libvirtd" vmprof doctor
 like "... marks it" "$output" "^!!  cannot connect to libvirt"
 systemctl start libvirtd.service

@@ -3,7 +3,7 @@
 # short: yes
 # A guest without an agent; an agent that is killed and comes back within a session.
 . /src/tests/lab/cases/common.sh
-plan 22
+plan 24
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -18,7 +18,8 @@ f=/out/no-agent.vmprof
 lab_ssh web01 'systemctl mask --now --runtime vmprof-agent' 2> /dev/null
 output=$(vmprof start --domain web01 --output $f --period 200000 2>&1) || bail "start without an agent" "$output"
 pass "start without an agent"
-like "... says so, and what to do" "$output" "no agent in the guest"
+like "... says so" "$output" "no agent in the guest"
+like "... and what to do" "$output" "start it: systemctl start vmprof-agent"
 case_guest_run web01 '/opt/work/burn-a 100000'
 sleep 5
 output=$(vmprof stop 2>&1) || bail "stop without an agent" "$output"
@@ -64,6 +65,7 @@ is "no sample of what nobody heard carries a dead process's name" \
 	"$(samples '.process == "gone" and .function == "[unmapped user code]"')" 0
 at_least "... they are of an unknown process" "$(samples '.function == "[unknown user code]"')" 100
 at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
+is "the agents lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 
 # --- doctor with all in place

@@ -4,7 +4,7 @@
 # Losses are counted and printed, and what was written stays readable: a ring that
 # is too small, a disk that is full, a collector that is killed.
 . /src/tests/lab/cases/common.sh
-plan 31
+plan 32
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -75,6 +75,7 @@ ok "a new session can begin after it" vmprof start --domain web01 --output /out/
 ended() { ! vmprof status > /dev/null 2>&1; }
 ok "--duration ends it" lab_wait 60 ended
 fails "stop then tells of its end" vmprof stop
-like "... and its file" "$output" "the time given by --duration is over.*"
+like "... why" "$output" "the time given by --duration is over"
+like "... and its file" "$output" "/out/after-kill.vmprof"
 lab_ssh web01 'pkill burn-a'
 finish

@@ -151,8 +151,9 @@ is "QEMU's own threads are not" "$(count steal 'v["pid"] == A && v["flags"] ~ /S
 ringdump cycle 100 -q -p "$vm" -n 200000 >cycle 2>&1
 like "100 times start and stop in one session" "$(cat cycle)" '^Y cycles=100 records=[1-9]'
 at_most "few of them without a sample" "$(sed -n 's/.*empty=//p' cycle)" 20
-for i in 1 2 3 4 5; do ringdump cycle 1 -q -p "$vm" -n 200000 >/dev/null || break; done
-is "5 sessions one after another" "$i" 5
+good=0
+for i in 1 2 3 4 5; do ringdump cycle 1 -q -p "$vm" -n 200000 >/dev/null && good=$((good + 1)); done
+is "5 sessions one after another" "$good" 5
 ringdump dump -p "$vm" -n 50000 -s 2 -z -r 65536 >full 2>&1
 at_least "a ring that is not read is full" "$(total full full)" 100
 is "and every loss is counted" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
