@@ -169,7 +169,7 @@ int cmd_report(int argc, char **argv)
 		.about = "Print, for each domain of a capture, where its time went: samples, share,\n"
 			 "function, module and process, and what limits the profile.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read, also if --output put it elsewhere.\n"
+		.more = "Without FILE the latest capture is read, also if start put it elsewhere.\n"
 			"Percentages are of the domain's total: guest samples, its VMM's (KVM and QEMU) and steal.",
 		.args_max = 1,
 	};
