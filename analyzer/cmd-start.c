@@ -161,7 +161,8 @@ int cmd_start(int argc, char **argv)
 		.opts = opts,
 		.more = "Environment: VMPROF_DIR (instead of /var/lib/vmprof), VMPROF_RUN_DIR (instead\n"
 			"of /run/vmprof). The collector's log is /run/vmprof/log.\n"
-			"Exit status: 0 samples flow, 1 failed, 2 wrong usage.",
+			"Exit status: 0 the session runs (samples flow, or none came in 5 s), 1 failed, 2\n"
+			"wrong usage.",
 	};
 	int args, ret;
 

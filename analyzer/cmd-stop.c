@@ -14,9 +14,10 @@ int cmd_stop(int argc, char **argv)
 	const struct vmp_cmdline cmd = {
 		.usage = "vmprof stop",
 		.about = "End the running session: sampling stops, the guests' agents send their last\n"
-			 "snapshot (10 s at most), binaries that the samples need come from the guests\n"
-			 "into the object cache (180 s at most), and the capture is finished. Prints\n"
-			 "how many samples there are, what was lost and why, and the file.",
+			 "snapshot (10 s at most, 20 s where kernel symbols are still on their way),\n"
+			 "binaries that the samples need come from the guests into the object cache\n"
+			 "(180 s at most), and the capture is finished. Prints how many samples there\n"
+			 "are, what was lost and why, and the file.",
 		.opts = opts,
 		.more = "Exit status: 0 done, 1 no session runs or it had failed, 2 wrong usage.",
 	};

@@ -72,7 +72,7 @@ struct vmp_session {
 	struct vmp_vm *vms[VMP_SESSION_VMS];
 	int nr_vms;
 	uint32_t unknown_vm;	/* --all: a sample named it, no domain does yet */
-	uint32_t tried_vm;	/* ... and was looked for last */
+	uint32_t tried_vm;	/* ... and was looked for in this round */
 	struct vmp_monitor monitor;
 	int monitor_warned;
 	struct vmp_control control;

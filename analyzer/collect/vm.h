@@ -40,6 +40,7 @@ struct vmp_vm {
 	int port_open;		/* -1 not known */
 	int channel_is_new;	/* added by this session: the agent starts only now */
 	int asked;		/* a question of this round was asked */
+	uint64_t asked_ns;	/* when */
 
 	struct vmp_agent agent;
 	uint8_t *batch;		/* frames not written yet */

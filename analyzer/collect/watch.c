@@ -2,6 +2,7 @@
 /* watch.c - what the collector looks at every few seconds: clocks, ports, new domains. */
 #include <errno.h>
 
+#include "collect/clock.h"
 #include "collect/session.h"
 #include "util/log.h"
 
@@ -18,8 +19,10 @@ void vmp_watch_ask(struct vmp_session *s)
 		if (vm->asked || vm->gone)
 			continue;
 		if (!vmp_monitor_ask(&s->monitor, vm->patched ? VMP_MONITOR_QMP : VMP_MONITOR_PORT,
-				     &vm->dom))
+				     &vm->dom)) {
 			vm->asked = 1;
+			vm->asked_ns = vmp_now_ns();
+		}
 		return;
 	}
 	if (!s->opts->all || !s->unknown_vm || s->unknown_vm == s->tried_vm ||
@@ -35,6 +38,9 @@ static void port_is(struct vmp_vm *vm, int open)
 {
 	int was = vm->port_open;
 
+	/* it spoke after the question: the answer may be older than its coming */
+	if (!open && vm->agent.heard_ns > vm->asked_ns)
+		return;
 	vm->port_open = open;
 	if (open || !was || !vmp_agent_is_there(&vm->agent))
 		return;
@@ -117,6 +123,7 @@ void vmp_watch_round(struct vmp_session *s, uint64_t now_ns)
 	int i;
 
 	s->round_ns = now_ns;
+	s->tried_vm = 0;	/* libvirt may know it by now */
 	for (i = 0; i < s->nr_vms; i++) {
 		struct vmp_vm *vm = s->vms[i];
 

@@ -48,7 +48,7 @@ for command in "start --domain web01" stop status "attach --domain web01"; do
 	like "... says that it needs root" "$output" "${command%% *} needs root"
 done
 
-mkdir -p -m 700 $VMPROF_DIR
+mkdir -p $VMPROF_DIR && chmod 700 $VMPROF_DIR
 fails "report without permission" as_nobody vmprof report
 like "... says so, and what to do" "$output" "cannot read $VMPROF_DIR: Permission denied; run this command with sudo"
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_watch.c - the collector's rounds, with a socket pair for the helper that asks libvirt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/session.h"
+#include "util/log.h"
+
+static struct vmp_session session;
+static struct vmp_session_opts opts;
+static struct vmp_vm vm;
+static struct vmp_monitor_answer answer;
+static int helper = -1, left;
+
+static void count_left(void *arg, enum vmp_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	left += !!strstr(text, "the agent left");
+}
+
+static void ignore_change(void *arg)
+{
+	(void)arg;
+}
+
+static int setup(void **state)
+{
+	static const struct vmp_agent_ops ops = { .changed = ignore_change };
+	int pair[2];
+
+	(void)state;
+	memset(&session, 0, sizeof(session));
+	memset(&opts, 0, sizeof(opts));
+	memset(&vm, 0, sizeof(vm));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		return -1;
+	session.opts = &opts;
+	session.phase = VMP_SAMPLING;
+	session.monitor.fd = pair[0];
+	helper = pair[1];
+	vm.session = &session;
+	vm.dom.pid = 100;
+	vmp_agent_init(&vm.agent, 1, &ops, NULL);
+	vm.agent.state = VMP_AGENT_RUNNING;
+	vm.port_open = 1;
+	session.vms[0] = &vm;
+	left = 0;
+	vmp_log_set(count_left, NULL);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	vmp_log_set(NULL, NULL);
+	close(session.monitor.fd);
+	close(helper);
+	return 0;
+}
+
+/* What the helper is asked, or -1 */
+static int question(struct vmp_monitor_question *q)
+{
+	return recv(helper, q, sizeof(*q), MSG_DONTWAIT) == sizeof(*q) ? (int)q->what : -1;
+}
+
+static void reply(const struct vmp_monitor_question *q, int err, enum vmp_port_state port, const char *text)
+{
+	answer.what = q->what;
+	answer.err = err;
+	answer.domain = q->domain;
+	answer.domain.xml.port = port;
+	answer.len = (uint32_t)strlen(text);
+	memcpy(answer.text, text, answer.len);
+	assert_true(send(helper, &answer, offsetof(struct vmp_monitor_answer, text) + answer.len, 0) > 0);
+	vmp_watch_answer(&session);
+}
+
+/* libvirt knows a new domain a little later than its samples come. */
+static void test_new_domain_is_asked_again(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	opts.all = 1;
+	session.unknown_vm = 200;
+	vmp_watch_round(&session, 1);
+	assert_int_equal(question(&q), VMP_MONITOR_FIND);
+	assert_int_equal(q.domain.pid, 200);
+	reply(&q, -ENOENT, VMP_PORT_UNKNOWN, "");
+	assert_int_equal(question(&q), -1);	/* not twice in a round */
+	vmp_watch_round(&session, 2);
+	assert_int_equal(question(&q), VMP_MONITOR_FIND);
+	assert_int_equal(q.domain.pid, 200);
+}
+
+/* One round in which libvirt says this of the port */
+static void port_round(enum vmp_port_state port)
+{
+	struct vmp_monitor_question q;
+
+	vmp_watch_round(&session, 1);
+	assert_int_equal(question(&q), VMP_MONITOR_PORT);
+	reply(&q, 0, port, "");
+}
+
+static void test_agent_leaves(void **state)
+{
+	(void)state;
+	session.nr_vms = 1;
+	port_round(VMP_PORT_OPEN);
+	port_round(VMP_PORT_UNKNOWN);
+	assert_int_equal(left, 0);
+	assert_int_equal(vm.port_open, 1);
+	port_round(VMP_PORT_CLOSED);
+	assert_int_equal(left, 1);
+	assert_int_equal(vm.agent.state, VMP_AGENT_GREETED);
+	port_round(VMP_PORT_CLOSED);
+	assert_int_equal(left, 1);	/* once */
+}
+
+/* The answer is older than what the agent said. */
+static void test_agent_speaks_meanwhile(void **state)
+{
+	(void)state;
+	session.nr_vms = 1;
+	vm.agent.heard_ns = UINT64_MAX;
+	port_round(VMP_PORT_CLOSED);
+	assert_int_equal(left, 0);
+	assert_int_equal(vm.port_open, 1);
+}
+
+/* A QEMU that does not tell of the port says nothing about the agent. */
+static void test_no_port_told(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	session.nr_vms = 1;
+	vm.patched = 1;
+	vmp_watch_round(&session, 1);
+	assert_int_equal(question(&q), VMP_MONITOR_QMP);
+	reply(&q, 0, VMP_PORT_UNKNOWN, "{\"return\":{\"vcpus\":[{\"index\":0,\"thread-id\":7}],\"ram\":[]}}");
+	assert_int_equal(vm.nr_vcpus, 1);
+	assert_int_equal(left, 0);
+	assert_int_equal(vm.port_open, 1);
+	free(vm.vcpus);
+	free(vm.clocks);
+	free(vm.ram);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_new_domain_is_asked_again), T(test_agent_leaves),
+		T(test_agent_speaks_meanwhile), T(test_no_port_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
