@@ -211,7 +211,7 @@ static void test_bad_block_late(void **state)
 	spoil(115);
 	one = profiled("1", &unread_one);
 	many = profiled("8", &unread_many);
-	assert_int_equal(one, 115 * 7000);
+	assert_int_equal(one, 116 * 7000);	/* the first block has a clock, too, and is not counted by spoil() */
 	assert_int_equal(many, one);
 	assert_int_equal(unread_many, unread_one);
 }
