@@ -165,7 +165,7 @@ static void test_by_build_id(void **state)
 	put_by_build_id("full");
 	assert_string_equal(called(hidden), "hidden");
 	/* another program's debug file at that place is not believed */
-	sh("sed 's/hidden(/secret(/g' x.c > y.c && ${CC:-cc} -O2 -g -fPIC -shared -Wl,--build-id=md5 -o y.so y.c");
+	sh("sed 's/hidden(/secret(/g' x.c > y.c && ${CC:-cc} -O2 -g -fPIC -shared -Wl,--build-id=sha1 -o y.so y.c");
 	put_by_build_id("y.so");
 	assert_string_equal(called(hidden), unnamed(hidden));
 }
