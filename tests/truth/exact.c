@@ -89,6 +89,10 @@ static int on_overflow(struct exact *x, char *line)
 
 	o.tsc = strtoull(line, &end, 10);
 	line = end + (*end == ' ');
+	if (word(&line, "guest"))
+		o.of = EXACT_GUEST;
+	else if (!word(&line, "host"))
+		return -EBADMSG;
 	if (who(&line, &o.flags) || numbers(line, v, 4) || !x->cpus.nr)
 		return -EBADMSG;
 	o.cr3 = v[0];
@@ -212,9 +216,9 @@ struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t
 	}
 	for (i = low; i > c->overflow && low - i < 2; i--) {
 		o = &x->overflows.v[i - 1];
-		if (o->taken || (found && ((o->flags ^ flags) & EXACT_GUEST)))
+		if (o->taken || (found && o->of != flags))
 			continue;
-		if (!found || ((found->flags ^ flags) & EXACT_GUEST))
+		if (!found || found->of != flags)
 			found = o;
 	}
 	if (found)

@@ -149,7 +149,7 @@ static int add_blocks(struct join *j, const struct vmp_hash *votes)
 			continue;
 		}
 		j->cycles += b->cycles;
-		j->side[s->flags & (EXACT_GUEST | EXACT_USER)] += b->cycles_at;
+		j->side[s->flags & (EXACT_GUEST | EXACT_USER)] += b->cycles;
 		if (!(s->flags & EXACT_GUEST))
 			continue;
 		if (b->space != last) {
@@ -201,15 +201,17 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 
 	if (s->mode != VMPROF_MODE_GUEST) {
 		c->host++;
-		c->host_of_guest += !!(o->flags & EXACT_GUEST);
+		c->host_of_guest += o->of == EXACT_GUEST;
 		check_exit(c, s, o);
 		return;
 	}
 	c->guest++;
-	if (!(o->flags & EXACT_GUEST)) {
+	if (o->of != EXACT_GUEST) {
 		c->guest_of_host++;
 		return;
 	}
+	if (!(o->flags & EXACT_GUEST))
+		return;		/* the guest was left before the interrupt was seen */
 	c->wrong_vm += vmp_model_vm(j->model, s->vm) != vm;
 	c->wrong_cr3 += (s->guest_cr3 & CR3_ROOT) != o->cr3;
 	c->wrong_cpl += (s->cpl == 3) != !!(o->flags & EXACT_USER);

@@ -54,7 +54,7 @@ struct join {
 	struct join_checks checks;
 	uint64_t cycles;		/* exact, counters running: all there was */
 	uint64_t quiet_cycles;		/* counters stopped: the sampling itself */
-	uint64_t side[4];		/* exact cycles_at by EXACT_GUEST | EXACT_USER */
+	uint64_t side[4];		/* exact cycles by EXACT_GUEST | EXACT_USER */
 };
 
 /** join_create() - Read both sides.  Return: 0, -ENOMEM, -errno of reading. */

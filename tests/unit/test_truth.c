@@ -55,8 +55,8 @@ static const char text[] =
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
-	"overflow 2100 guest user 0x5000 0x7000 0x61 0x401000\n"
-	"overflow 2200 host kernel 0x8000 0x0 0x7c 0xffffffff81000000\n"
+	"overflow 2100 guest guest user 0x5000 0x7000 0x61 0x401000\n"
+	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000\n"
 	"block 2 0x401000 12 30 90 31 94\n"
 	"cpu 1 1001 9001\n"
 	"exit 0x61 4\n"
@@ -121,7 +121,8 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
-		"overflow 1 host user 0 0 0 0\n", "what\n",
+		"overflow 1 host host user 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user 0 0 0 0\n",
+		"what\n",
 	};
 	char s[256];
 	struct exact x;
