@@ -16,6 +16,9 @@
 #define LANES_MAX	4096	/* of all VMs */
 #define LANE_BYTES	(VMP_PAGE_BINS * VMP_PAGE_SIDES * sizeof(uint32_t))
 
+/* With more vCPUs, functions are not told apart by vCPU: their samples would be too few to say anything */
+#define VCPUS_APART	8
+
 /* split[0]: vCPU and pace; split[1]: vendor and exit code */
 #define NO_VCPU		0xffffffU
 #define PACE_SHIFT	24
@@ -29,6 +32,7 @@ struct work {
 	struct vmp_model *m;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	struct vmp_hash procs, stacks, rows, paces;
+	int by_vcpu;			/* rows are told apart by vCPU */
 };
 
 int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room, size_t size,
@@ -109,14 +113,15 @@ static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *
 		    const struct vmp_origin *from, uint32_t split[2])
 {
 	enum vmp_side side = vmp_origin_side(from->kind);
+	const struct work *w = arg;
 	uint32_t vcpu;
 
 	if (side == VMP_SIDE_HOST)
 		return 0;
 	vcpu = vmp_origin_vcpu(m, s);
-	split[0] = (vcpu < NO_VCPU ? vcpu : NO_VCPU) | pace_of(s) << PACE_SHIFT;
+	split[0] = (w->by_vcpu && vcpu < NO_VCPU ? vcpu : NO_VCPU) | pace_of(s) << PACE_SHIFT;
 	split[1] = exit_of(s, side);
-	note_time(arg, s, from->vm, vcpu, side);
+	note_time(w, s, from->vm, vcpu, side);
 	return 0;
 }
 
@@ -255,6 +260,7 @@ static int prepare(struct work *w)
 	uint32_t i;
 
 	p->model = p->profile.model = w->m;
+	w->by_vcpu = w->m->vcpu_by_tid.nr && w->m->vcpu_by_tid.nr <= VCPUS_APART;
 	if (w->m->first_tsc && w->m->last_tsc > w->m->first_tsc)
 		p->bin_ticks = (w->m->last_tsc - w->m->first_tsc) / VMP_PAGE_BINS + 1;
 	p->lane_bins = calloc((size_t)VMS * LANES, sizeof(*p->lane_bins));

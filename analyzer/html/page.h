@@ -36,7 +36,7 @@ struct vmp_page_stack {
 
 struct vmp_page_row {
 	uint32_t proc, stack;		/* numbers */
-	uint32_t vcpu;			/* VMP_NONE none */
+	uint32_t vcpu;			/* VMP_NONE none, or not told apart */
 	uint32_t exit;			/* string number: what the VMM ran for, 0 none */
 	uint32_t side;			/* enum vmp_side */
 	uint32_t reserved;

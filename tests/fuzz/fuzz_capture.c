@@ -15,9 +15,34 @@
 
 #include "capture/block.h"
 #include "crc32c.h"
+#include "html/page.h"
 #include "model/needed.h"
 #include "report/profile.h"
 #include "report/render.h"
+
+/* The page's data: whatever the capture, no character that could end its script element */
+static void page(const char *path)
+{
+	struct vmp_page *p;
+	struct vmp_model *m;
+	size_t len, i;
+	char *data;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_page_create(&p, m, NULL)) {
+		out = open_memstream(&data, &len);
+		vmp_page_data(out, p, path);
+		fclose(out);
+		for (i = 0; i < len; i++)
+			if (data[i] == '<' || data[i] == '>' || data[i] == '&')
+				abort();
+		free(data);
+		vmp_page_destroy(p);
+	}
+	vmp_model_close(m);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -82,6 +107,30 @@ static void report(const char *path, enum vmp_by by)
 	vmp_model_close(m);
 }
 
+/* The page's data: whatever the capture, no character that could end its script element */
+static void page(const char *path)
+{
+	struct vmp_page *p;
+	struct vmp_model *m;
+	size_t len, i;
+	char *data;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_page_create(&p, m, NULL)) {
+		out = open_memstream(&data, &len);
+		vmp_page_data(out, p, path);
+		fclose(out);
+		for (i = 0; i < len; i++)
+			if (data[i] == '<' || data[i] == '>' || data[i] == '&')
+				abort();
+		free(data);
+		vmp_page_destroy(p);
+	}
+	vmp_model_close(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[64];
@@ -99,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(fd, data + 1, size - 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	report(path, data[0] % (VMP_BY_EXIT + 1));
+	page(path);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);
 	return 0;
