@@ -64,7 +64,7 @@ struct vmp_page {
 	VMP_VEC(struct vmp_page_lane) lanes;
 	uint64_t bin_ticks;		/* host TSC ticks of a bin; 0: no time is known */
 	uint32_t **lane_bins;		/* of the lanes, by VM and vCPU */
-	uint32_t lanes_made;
+	uint32_t lane_vms, lanes_made;
 };
 
 /**

@@ -20,30 +20,6 @@
 #include "report/profile.h"
 #include "report/render.h"
 
-/* The page's data: whatever the capture, no character that could end its script element */
-static void page(const char *path)
-{
-	struct vmp_page *p;
-	struct vmp_model *m;
-	size_t len, i;
-	char *data;
-	FILE *out;
-
-	if (vmp_model_open(&m, path))
-		return;
-	if (!vmp_page_create(&p, m, NULL)) {
-		out = open_memstream(&data, &len);
-		vmp_page_data(out, p, path);
-		fclose(out);
-		for (i = 0; i < len; i++)
-			if (data[i] == '<' || data[i] == '>' || data[i] == '&')
-				abort();
-		free(data);
-		vmp_page_destroy(p);
-	}
-	vmp_model_close(m);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void put(int fd, const void *data, size_t len)
