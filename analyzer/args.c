@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "collect/statedir.h"
 #include "util/capdir.h"
@@ -48,6 +49,17 @@ int args_pid(const char *s, int64_t *pid)
 	if (s)
 		*pid = (int64_t)n;
 	return 0;
+}
+
+int args_output(const char *input, const char *output)
+{
+	struct stat in, out;
+
+	if (!output || stat(input, &in) || stat(output, &out) || in.st_dev != out.st_dev ||
+	    in.st_ino != out.st_ino)
+		return 0;
+	vmp_err("%s is what is to be read; name another output", args_safe(output));
+	return -EINVAL;
 }
 
 static void tell_unreadable(const char *path, int err)

@@ -18,6 +18,12 @@ int args_vcpu(const char *s, int *vcpu);
 int args_pid(const char *s, int64_t *pid);
 
 /**
+ * args_output() - Is @output (NULL: standard output) another file than @input?
+ * Return: 0, or -EINVAL (told): writing it would destroy what is read.
+ */
+int args_output(const char *input, const char *output);
+
+/**
  * args_open() - Open the capture that was asked for.
  * @path: In: as given, NULL for the latest one; out: its path, good until the next call.
  * Return: 0, or -errno (told).

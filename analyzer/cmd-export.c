@@ -44,13 +44,18 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 			list(names, sizeof(names), "", ", ", 0));
 		return -EINVAL;
 	}
-	if (g->indent && !(*f)->can_indent) {
+	if (g->indent && !((*f)->flags & VMP_FORMAT_INDENT)) {
 		vmp_err("--indent is for --format xml");
 		return -EINVAL;
 	}
+	if (c->addresses && !((*f)->flags & VMP_FORMAT_OFFSETS)) {
+		vmp_err("--addresses is for --format pprof, csv and json");
+		return -EINVAL;
+	}
+	c->addresses |= !!((*f)->flags & VMP_FORMAT_ADDRESSES);
 	if (args_vcpu(g->vcpu, &c->vcpu) || args_pid(g->pid, &c->pid))
 		return -EINVAL;
-	if (!g->output && (*f)->gzip && isatty(STDOUT_FILENO)) {
+	if (!g->output && (*f)->flags & VMP_FORMAT_GZIP && isatty(STDOUT_FILENO)) {
 		vmp_err("%s is not for terminals; name a file with --output", (*f)->name);
 		return -EINVAL;
 	}
@@ -64,7 +69,7 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 	struct vmp_out out;
 	int err, closed;
 
-	err = vmp_out_open(&out, g->output, f->gzip);
+	err = vmp_out_open(&out, g->output, !!(f->flags & VMP_FORMAT_GZIP));
 	if (err) {
 		vmp_err("cannot write %s: %s", to, strerror(-err));
 		return VMP_EXIT_FAILED;
@@ -105,6 +110,7 @@ int cmd_export(int argc, char **argv)
 		{ "format", 'f', VMP_OPT_STR, "FORMAT", "which one, see below", &g.format },
 		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd", &g.output },
 		{ "indent", 0, VMP_OPT_FLAG, NULL, "XML: a line for each element", &g.indent },
+		{ "addresses", 0, VMP_OPT_FLAG, NULL, "pprof, csv, json: a row for each address, not for each\nfunction", &c.addresses },
 		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &c.domain },
 		{ "vcpu", 0, VMP_OPT_STR, "N", "only samples of this vCPU", &g.vcpu },
 		{ "pid", 0, VMP_OPT_STR, "PID", "only this guest process", &g.pid },
@@ -135,7 +141,7 @@ int cmd_export(int argc, char **argv)
 	path = args ? argv[1] : NULL;
 	if (args_open(&m, &path))
 		return VMP_EXIT_FAILED;
-	ret = export(m, &c, f, &g, path);
+	ret = args_output(path, g.output) ? VMP_EXIT_USAGE : export(m, &c, f, &g, path);
 	vmp_model_close(m);
 	return ret;
 }

@@ -99,6 +99,8 @@ int cmd_import(int argc, char **argv)
 	if (!S_ISREG(st.st_mode)) {
 		vmp_err("%s is not a file", args_safe(argv[1]));
 		ret = VMP_EXIT_FAILED;
+	} else if (args_output(argv[1], output)) {
+		ret = VMP_EXIT_USAGE;
 	} else {
 		ret = import(fd, (uint64_t)st.st_size, argv[1], output, indent);
 	}

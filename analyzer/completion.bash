@@ -43,7 +43,8 @@ _vmprof()
 			file='*.vmprof'
 			;;
 		*:export)
-			words='--format --output --indent --domain --vcpu --pid --comm --all-host --help'
+			words='--format --output --indent --addresses --domain --vcpu --pid --comm --all-host
+				--help'
 			file='*.vmprof'
 			;;
 		*:import) words='--output --indent --help' file='*.@(cubex|xml|xml.zst|xml.gz)' ;;

@@ -40,8 +40,18 @@ struct vmp_cells {
 int vmp_cells_find(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
 		   uint32_t *cell);
 
-/** vmp_table_sort() - Sort all of a table and merge equal lines; cells follow.  Return: 0 or -ENOMEM. */
-int vmp_table_sort(struct vmp_table *t);
+/* A cell on its way to a line: numbers in the table */
+struct vmp_draft {
+	uint32_t task, site, track, side, exit;
+	uint32_t cell;
+};
+
+/**
+ * vmp_table_sort() - Sort all of a table and make its lines.
+ * @drafts: @nr of them; sorted here.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr);
 
 void vmp_cells_free(struct vmp_cells *c);
 

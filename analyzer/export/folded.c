@@ -4,22 +4,14 @@
  * domain;process;module;function SAMPLES
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "export/format.h"
 #include "export/stacks.h"
-#include "util/text.h"
 
-/* ';' ends a frame, and blanks at an end would be lost */
+/* ';' ends a frame */
 static void frame(FILE *out, const char *s)
 {
-	char safe[4 * VMPROF_PATH_BYTES_MAX], *p;
-
-	vmp_text(safe, sizeof(safe), s, strlen(s));
-	for (p = safe; *p; p++)
-		if (*p == ';')
-			*p = ':';
-	fputs(*safe ? safe : "?", out);
+	vmp_format_word(out, s, ';', ':');
 }
 
 int vmp_write_folded(FILE *out, struct vmp_table *t, struct vmp_format_options *o)

@@ -18,11 +18,17 @@ struct vmp_format_options {
 	uint64_t late;		/* out: samples that could not be put in order */
 };
 
+enum vmp_format_flags {
+	VMP_FORMAT_GZIP = 1,		/* packed by definition */
+	VMP_FORMAT_INDENT = 2,		/* can be indented */
+	VMP_FORMAT_OFFSETS = 4,		/* shows addresses, if asked to: vmp_choice.addresses */
+	VMP_FORMAT_ADDRESSES = 8,	/* needs them */
+};
+
 struct vmp_format {
 	const char *name;
 	const char *about;	/* which tools open it */
-	int gzip;		/* packed by definition */
-	int can_indent;
+	unsigned int flags;	/* enum vmp_format_flags */
 	/* Return: 0, -ENOMEM, -errno of reading the capture or of a temporary file */
 	int (*write)(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 };
@@ -32,6 +38,12 @@ const struct vmp_format *vmp_format_find(const char *name);
 
 /** vmp_format_at() - The @i-th, NULL behind the last. */
 const struct vmp_format *vmp_format_at(unsigned int i);
+
+/**
+ * vmp_format_word() - A foreign string as a word of a line of text.
+ * @bad, @instead: One more character that must not be in it, and its stand-in.
+ */
+void vmp_format_word(FILE *out, const char *s, char bad, char instead);
 
 int vmp_write_pprof(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_folded(FILE *out, struct vmp_table *t, struct vmp_format_options *o);

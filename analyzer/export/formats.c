@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* formats.c - the one list of formats; --help, completion's test and errors come from it. */
+/* formats.c - the one list of formats; --help and errors come from it. */
 #include <string.h>
 
 #include "export/format.h"
+#include "util/text.h"
 
 static const struct vmp_format formats[] = {
-	{ "pprof", "go tool pprof, Parca, Pyroscope, speedscope (gzip)", 1, 0, vmp_write_pprof },
-	{ "folded", "flamegraph.pl, inferno, speedscope: a stack a line", 0, 0, vmp_write_folded },
-	{ "speedscope", "speedscope", 0, 0, vmp_write_speedscope },
-	{ "gecko", "the Firefox Profiler: a time line for each vCPU", 0, 0, vmp_write_gecko },
-	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", 0, 0, vmp_write_chrome },
-	{ "perf-script", "what reads perf script's text: each sample", 0, 0, vmp_write_perf_script },
-	{ "csv", "spreadsheets, databases", 0, 0, vmp_write_csv },
-	{ "json", "jq and programs; schema: docs/profile.schema.json", 0, 0, vmp_write_json },
-	{ "xml", "processes, threads, metrics; schema: docs/performance.xsd", 0, 1, vmp_write_xml },
+	{ "pprof", "go tool pprof, Parca, Pyroscope, speedscope (gzip)",
+	  VMP_FORMAT_GZIP | VMP_FORMAT_OFFSETS, vmp_write_pprof },
+	{ "folded", "flamegraph.pl, inferno, speedscope: a stack a line", 0, vmp_write_folded },
+	{ "speedscope", "speedscope", 0, vmp_write_speedscope },
+	{ "gecko", "the Firefox Profiler: a time line for each vCPU", 0, vmp_write_gecko },
+	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", 0, vmp_write_chrome },
+	{ "perf-script", "what reads perf script's text: each sample", VMP_FORMAT_ADDRESSES, vmp_write_perf_script },
+	{ "csv", "spreadsheets, databases", VMP_FORMAT_OFFSETS, vmp_write_csv },
+	{ "json", "jq and programs; schema: docs/profile.schema.json", VMP_FORMAT_OFFSETS, vmp_write_json },
+	{ "xml", "processes, threads, metrics; schema: docs/performance.xsd",
+	  VMP_FORMAT_INDENT | VMP_FORMAT_ADDRESSES, vmp_write_xml },
 };
 
 const struct vmp_format *vmp_format_at(unsigned int i)
@@ -29,4 +32,15 @@ const struct vmp_format *vmp_format_find(const char *name)
 		if (!strcmp(formats[i].name, name))
 			return &formats[i];
 	return NULL;
+}
+
+void vmp_format_word(FILE *out, const char *s, char bad, char instead)
+{
+	char safe[4 * VMPROF_PATH_BYTES_MAX], *p;
+
+	vmp_text(safe, sizeof(safe), s, strlen(s));
+	for (p = safe; *p; p++)
+		if (*p == bad)
+			*p = instead;
+	fputs(*safe ? safe : "?", out);
 }

@@ -15,8 +15,8 @@
 #include "util/file.h"
 
 #define BUFFER_BYTES	(256U << 10)
-#define GZIP_LEVEL	6
-#define ZSTD_LEVEL	3
+#define GZIP_LEVEL	1	/* more costs far more time than it saves room */
+#define ZSTD_LEVEL	9
 #define GZIP_WINDOW	(15 + 16)	/* zlib: 32 KiB, with gzip's header */
 
 struct vmp_pack {

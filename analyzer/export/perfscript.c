@@ -21,13 +21,7 @@ struct script {
 
 static void word(FILE *out, const char *s)
 {
-	char safe[4 * VMPROF_PATH_BYTES_MAX], *p;
-
-	vmp_text(safe, sizeof(safe), s, strlen(s));
-	for (p = safe; *p; p++)
-		if (*p == ' ')
-			*p = '_';
-	fputs(*safe ? safe : "?", out);
+	vmp_format_word(out, s, ' ', '_');
 }
 
 static int on_sample(void *arg, uint64_t ns, const struct vmp_line *l)

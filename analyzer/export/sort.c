@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* sort.c - the table in an order that does not depend on how it was read; equal lines merged. */
+/* sort.c - the table in an order that does not depend on how it was read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,47 +101,50 @@ static int sort(const struct vmp_table *t, void *v, uint32_t nr, size_t size, ui
 
 #define SORT(t, vec, rank, cmp) sort(t, (vec)->v, (vec)->nr, sizeof(*(vec)->v), rank, cmp)
 
-static int cmp_line(const struct vmp_table *t, uint32_t a, uint32_t b)
+static int cmp_draft(const void *pa, const void *pb, void *arg)
 {
-	const struct vmp_line *x = &t->lines.v[a], *y = &t->lines.v[b];
-	int d = cmp_u64(x->task, y->task);
+	const struct vmp_draft *a = pa, *b = pb;
 
-	if (!d)
-		d = cmp_u64(x->site, y->site);
-	if (!d)
-		d = cmp_u64(x->track, y->track);
-	if (!d)
-		d = cmp_u64(x->side, y->side);
-	return d ? d : cmp_str(t, x->exit, y->exit);
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	if (a->site != b->site)
+		return a->site < b->site ? -1 : 1;
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	if (a->side != b->side)
+		return a->side < b->side ? -1 : 1;
+	return cmp_str(arg, a->exit, b->exit);
 }
 
-/* Lines that differ only in what nobody sees (a mapping's history) become one. */
-static int merge(struct vmp_table *t, uint32_t *rank)
+static int same_line(const struct vmp_line *l, const struct vmp_draft *d)
 {
-	uint32_t i, n = 0, *now = malloc((t->lines.nr + 1) * sizeof(*now));
+	return l->task == d->task && l->site == d->site && l->track == d->track && l->side == d->side &&
+	       l->exit == d->exit;
+}
 
-	if (!now)
-		return -ENOMEM;
-	for (i = 0; i < t->lines.nr; i++) {
-		struct vmp_line *l = &t->lines.v[i], *p = n ? &t->lines.v[n - 1] : NULL;
+static int make_lines(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr)
+{
+	uint32_t i;
 
-		if (p && p->task == l->task && p->site == l->site && p->track == l->track &&
-		    p->side == l->side && p->exit == l->exit)
-			vmp_sums_add(&p->sum, &l->sum);
-		else
-			t->lines.v[n++] = *l;
-		now[i] = n - 1;
+	for (i = 0; i < nr; i++) {
+		const struct vmp_draft *d = &drafts[i];
+		struct vmp_cell *cell = &t->cells->cells.v[d->cell];
+
+		if (!i || !same_line(&t->lines.v[t->lines.nr - 1], d)) {
+			struct vmp_line new = { d->task, d->site, d->track, d->exit, d->side, { 0 } };
+
+			if (vmp_vec_push(&t->lines, new))
+				return -ENOMEM;
+		}
+		cell->line = t->lines.nr - 1;
+		vmp_sums_add(&t->lines.v[cell->line].sum, &cell->sum);
 	}
-	for (i = 0; i < t->lines.nr; i++)
-		rank[i] = now[rank[i]];
-	t->lines.nr = n;
-	free(now);
 	return 0;
 }
 
-int vmp_table_sort(struct vmp_table *t)
+int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
 {
-	uint32_t *domain = NULL, *task = NULL, *track = NULL, *site = NULL, *line = NULL, i;
+	uint32_t *domain = NULL, *task = NULL, *track = NULL, *site = NULL, i;
 	int err;
 
 	err = SORT(t, &t->domains, &domain, cmp_domain);
@@ -155,22 +158,18 @@ int vmp_table_sort(struct vmp_table *t)
 		err = SORT(t, &t->tracks, &track, cmp_track);
 	if (!err)
 		err = SORT(t, &t->sites, &site, cmp_site);
-	for (i = 0; !err && i < t->lines.nr; i++) {
-		t->lines.v[i].task = task[t->lines.v[i].task];
-		t->lines.v[i].track = track[t->lines.v[i].track];
-		t->lines.v[i].site = site[t->lines.v[i].site];
+	for (i = 0; !err && i < nr; i++) {
+		drafts[i].task = task[drafts[i].task];
+		drafts[i].track = track[drafts[i].track];
+		drafts[i].site = site[drafts[i].site];
 	}
+	if (!err && nr)
+		qsort_r(drafts, nr, sizeof(*drafts), cmp_draft, t);
 	if (!err)
-		err = SORT(t, &t->lines, &line, cmp_line);
-	if (!err)
-		err = merge(t, line);
-	for (i = 0; !err && i < t->cells->cells.nr; i++)
-		if (t->cells->cells.v[i].line != VMP_NONE)
-			t->cells->cells.v[i].line = line[t->cells->cells.v[i].line];
+		err = make_lines(t, drafts, nr);
 	free(domain);
 	free(task);
 	free(track);
 	free(site);
-	free(line);
 	return err;
 }

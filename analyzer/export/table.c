@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* table.c - count, resolve each cell once, sort, merge; then the samples once more. */
+/* table.c - count, resolve each cell once, draft the lines; sorting makes them (sort.c). */
 #include "export/table.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/cells.h"
-#include "export/order.h"
 #include "model/hosttext.h"
 #include "report/exits.h"
-#include "report/render.h"
 
 /* Numbers of things by what names them; no padding */
 struct key {
@@ -19,42 +16,48 @@ struct key {
 	uint64_t addr;
 };
 
-enum { KEY_DOMAIN, KEY_TASK, KEY_TRACK, KEY_MAPPING, KEY_SITE };
+enum { KEY_DOMAIN, KEY_TASK, KEY_TRACK, KEY_MAPPING, KEY_SITE, KEY_NR };
+
+/* What the lines of a group have in common */
+struct group_line {
+	enum { GROUP_NEW, GROUP_OPEN, GROUP_SKIPPED } state;
+	int wanted;
+	struct vmp_draft draft;		/* but for site and cell */
+};
 
 struct work {
 	struct vmp_table *t;
 	struct vmp_model *m;
 	const struct vmp_choice *choice;
-	struct vmp_hash by_key;
-	VMP_VEC(struct key) keys;	/* of all things ... */
-	VMP_VEC(uint32_t) numbers;	/* ... their numbers */
+	struct group_line *groups;
+	VMP_VEC(struct vmp_draft) drafts;
+	struct vmp_hash by_key[KEY_NR];		/* a table each: most of them are small */
+	VMP_VEC(struct key) keys[KEY_NR];	/* by the thing's number */
 };
 
 /* ------------------------------------------------------------- numbering */
 
-/* The thing's number; @next when it has none yet. */
-static int number_of(struct work *w, const struct key *k, uint32_t next, uint32_t *out)
+/* The thing's number; the next one when it has none yet */
+static int number_of(struct work *w, const struct key *k, uint32_t *out)
 {
+	struct vmp_hash *by_key = &w->by_key[k->what];
 	uint64_t sum = vmp_hash_bytes(k, sizeof(*k));
 	uint32_t *i;
 
-	for (; (i = vmp_hash_find(&w->by_key, sum)); sum++) {
-		if (!memcmp(&w->keys.v[*i], k, sizeof(*k))) {
-			*out = w->numbers.v[*i];
+	for (; (i = vmp_hash_find(by_key, sum)); sum++) {
+		if (!memcmp(&w->keys[k->what].v[*i], k, sizeof(*k))) {
+			*out = *i;
 			return 0;
 		}
 	}
-	if (vmp_vec_push(&w->keys, *k) || vmp_vec_push(&w->numbers, next) ||
-	    vmp_hash_set(&w->by_key, sum, w->keys.nr - 1))
-		return -ENOMEM;
-	*out = next;
-	return 0;
+	*out = w->keys[k->what].nr;
+	return vmp_vec_push(&w->keys[k->what], *k) || vmp_hash_set(by_key, sum, *out) ? -ENOMEM : 0;
 }
 
 /* Number of the thing named by a key; @new is appended when there is none yet. */
 #define NUMBER(w, vec, new, out, ...) __extension__ ({ \
 	struct key k_ = { __VA_ARGS__ }; \
-	int err_ = number_of(w, &k_, (vec)->nr, out); \
+	int err_ = number_of(w, &k_, out); \
 	if (!err_ && *(out) == (vec)->nr && vmp_vec_push(vec, new)) \
 		err_ = -ENOMEM; \
 	err_; })
@@ -153,35 +156,33 @@ static int is_kernel(uint32_t kind)
 	       kind == VMP_KIND_OTHER_KERNEL;
 }
 
-/* Code in files is known by file and offset and resolved once; the rest by address. */
-static int site_of(struct work *w, const struct vmp_origin *o, uint64_t addr, uint32_t *out)
+/* Where a cell's time goes: its code ... */
+static int site_of(struct work *w, const struct vmp_origin *o, uint64_t addr, const struct vmp_place *place,
+		   uint32_t *out)
 {
-	struct vmp_site site = { .mapping = VMP_NONE, .address = addr, .offset = addr };
-	struct vmp_place place;
-	uint32_t vm = vmp_origin_is_guest(o->kind) ? o->vm : VMP_NONE;
+	struct vmp_site site = {
+		.function = place->function, .module = place->module, .mapping = VMP_NONE, .why = place->why,
+		.address = addr, .offset = addr,
+	}, *known;
+	uint32_t vm = vmp_origin_is_guest(o->kind) ? o->vm : VMP_NONE, where;
 	int err = mapping_of(w, o, addr, &site.mapping, &site.offset);
 
-	if (!err && site.mapping != VMP_NONE) {
+	if (!err && site.mapping != VMP_NONE)
 		site.address = w->t->mappings.v[site.mapping].bias + site.offset;
-		err = NUMBER(w, &w->t->sites, site, out, KEY_SITE, site.mapping, 0, 0, site.offset);
-		if (err || w->t->sites.v[*out].function)
-			return err;
-	}
+	else if (!err && is_kernel(o->kind))
+		err = kernel_mapping(w, vm, place->module, addr, &site.mapping);
+	where = site.mapping == VMP_NONE ? VMP_NONE - 1 - vm : site.mapping;
 	if (!err)
-		err = vmp_origin_resolve(w->m, o, addr, &place);
+		err = NUMBER(w, &w->t->sites, site, out, KEY_SITE, where, place->function, place->module,
+			     w->choice->addresses ? site.offset : 0);
 	if (err)
 		return err;
-	site.function = place.function;
-	site.module = place.module;
-	site.why = place.why;
-	if (site.mapping != VMP_NONE) {
-		w->t->sites.v[*out] = site;
-		return 0;
+	known = &w->t->sites.v[*out];
+	if (site.offset < known->offset) {	/* a function goes by its first address that was met */
+		known->offset = site.offset;
+		known->address = site.address;
 	}
-	if (is_kernel(o->kind))
-		err = kernel_mapping(w, vm, place.module, addr, &site.mapping);
-	return err ? err : NUMBER(w, &w->t->sites, site, out, KEY_SITE, VMP_NONE - 1 - vm,
-				  place.function, place.module, addr);
+	return 0;
 }
 
 static int exit_of(struct work *w, const struct vmp_group *g, uint32_t *out)
@@ -224,38 +225,71 @@ static int wanted(const struct work *w, const struct vmp_group *g, const struct 
 	return matches(w, c->comm, owner->comm);
 }
 
-static int add_line(struct work *w, struct vmp_cell *cell)
+/* ... and all that its group knows; once a group */
+static int open_group(struct work *w, const struct vmp_group *g, struct group_line *out)
 {
-	const struct vmp_group *g = &w->t->cells->groups.v[cell->group];
-	struct vmp_line line = { .side = vmp_origin_side(g->from.kind), .sum = cell->sum };
-	const struct vmp_site *site;
-	struct vmp_place place;
+	struct vmp_place none = { .why = VMP_WHY_NO_OBJECT };	/* not an idle function */
 	struct vmp_owner owner;
 	uint32_t domain;
 	int err;
 
-	cell->line = VMP_NONE;
+	out->state = GROUP_SKIPPED;
 	if (!wanted_group(w, g))
 		return 0;
-	err = site_of(w, &g->from, cell->addr, &line.site);
-	if (err)
-		return err;
-	site = &w->t->sites.v[line.site];
-	place = (struct vmp_place){ site->function, site->module, site->why };
-	err = vmp_origin_owner(w->m, &g->from, &place, &owner);
-	if (err || !wanted(w, g, &owner))
+	err = vmp_origin_owner(w->m, &g->from, &none, &owner);
+	if (!err)
+		err = domain_of(w, g->from.vm, &domain);
+	out->wanted = wanted(w, g, &owner);
+	if (!err && out->wanted)
+		err = task_of(w, domain, &owner, &out->draft.task);
+	if (!err)
+		err = track_of(w, domain, g, &out->draft.track);
+	if (!err)
+		err = exit_of(w, g, &out->draft.exit);
+	out->draft.side = vmp_origin_side(g->from.kind);
+	out->state = GROUP_OPEN;
+	return err;
+}
+
+/* Idle tasks of a guest are nobody's process, whatever the group's is. */
+static int idle_task(struct work *w, const struct vmp_group *g, const struct vmp_place *place,
+		     int *is_wanted, uint32_t *task)
+{
+	struct vmp_owner owner;
+	uint32_t domain;
+	int err = vmp_origin_owner(w->m, &g->from, place, &owner);
+
+	*is_wanted = !err && wanted(w, g, &owner);
+	if (err || !*is_wanted)
 		return err;
 	err = domain_of(w, g->from.vm, &domain);
-	if (!err)
-		err = task_of(w, domain, &owner, &line.task);
-	if (!err)
-		err = track_of(w, domain, g, &line.track);
-	if (!err)
-		err = exit_of(w, g, &line.exit);
-	if (err)
+	return err ? err : task_of(w, domain, &owner, task);
+}
+
+static int add_draft(struct work *w, uint32_t number)
+{
+	struct vmp_cell *cell = &w->t->cells->cells.v[number];
+	const struct vmp_group *g = &w->t->cells->groups.v[cell->group];
+	struct group_line *group = &w->groups[cell->group];
+	struct vmp_place place = { 0 };
+	struct vmp_draft draft;
+	int err = 0, is_wanted;
+
+	if (group->state == GROUP_NEW)
+		err = open_group(w, g, group);
+	if (err || group->state == GROUP_SKIPPED)
 		return err;
-	cell->line = w->t->lines.nr;
-	return vmp_vec_push(&w->t->lines, line);
+	draft = group->draft;
+	draft.cell = number;
+	is_wanted = group->wanted;
+	err = vmp_origin_resolve(w->m, &g->from, cell->addr, &place);
+	if (!err && g->from.kind == VMP_KIND_GUEST_KERNEL && place.why == VMP_WHY_OK &&
+	    vmp_is_idle_function(vmp_model_name(w->m, place.function)))
+		err = idle_task(w, g, &place, &is_wanted, &draft.task);
+	if (err || !is_wanted)
+		return err;
+	err = site_of(w, &g->from, cell->addr, &place, &draft.site);
+	return err ? err : vmp_vec_push(&w->drafts, draft);
 }
 
 /* -------------------------------------------------------------------- all */
@@ -323,13 +357,19 @@ int vmp_table_create(struct vmp_table **out, struct vmp_model *m, const struct v
 	}
 	if (!err)
 		err = add_domains(&w);
+	w.groups = calloc(t->cells ? t->cells->groups.nr + 1 : 1, sizeof(*w.groups));
+	if (!err && !w.groups)
+		err = -ENOMEM;
 	for (i = 0; !err && i < t->cells->cells.nr; i++)
-		err = add_line(&w, &t->cells->cells.v[i]);
-	vmp_hash_free(&w.by_key);
-	vmp_vec_free(&w.keys);
-	vmp_vec_free(&w.numbers);
+		err = add_draft(&w, i);
+	free(w.groups);
+	for (i = 0; i < KEY_NR; i++) {
+		vmp_hash_free(&w.by_key[i]);
+		vmp_vec_free(&w.keys[i]);
+	}
 	if (!err)
-		err = vmp_table_sort(t);
+		err = vmp_table_sort(t, w.drafts.v, w.drafts.nr);
+	vmp_vec_free(&w.drafts);
 	if (err) {
 		vmp_table_destroy(t);
 		return err;
@@ -353,115 +393,4 @@ void vmp_table_destroy(struct vmp_table *t)
 	vmp_vec_free(&t->sites);
 	vmp_vec_free(&t->lines);
 	free(t);
-}
-
-/* ----------------------------------------------------------- second reading */
-
-struct again {
-	struct vmp_table *t;
-	struct vmp_order order;
-	int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line);
-	void *arg;
-};
-
-static uint64_t tsc_ns(const struct vmp_table *t, uint64_t ticks)
-{
-	uint32_t khz = t->model->header.tsc_khz;
-
-	return khz ? (uint64_t)((__uint128_t)ticks * 1000000 / khz) : ticks;
-}
-
-static int on_moment(void *arg, const struct vmp_moment *m)
-{
-	const struct again *a = arg;
-	uint64_t start = a->t->model->header.tsc;
-
-	return a->fn(a->arg, tsc_ns(a->t, m->tsc > start ? m->tsc - start : 0),
-		     &a->t->lines.v[m->line]);
-}
-
-static int on_sample_again(void *arg, const struct vmprof_sample *s)
-{
-	struct again *a = arg;
-	uint32_t cell;
-	int err = vmp_cells_find(a->t->cells, a->t->model, s, &cell);
-
-	if (err || cell == VMP_NONE)
-		return err;
-	cell = a->t->cells->cells.v[cell].line;
-	return cell == VMP_NONE ? 0 : vmp_order_add(&a->order, s->tsc, cell);
-}
-
-int vmp_table_samples(struct vmp_table *t, uint64_t *late,
-		      int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line), void *arg)
-{
-	struct again a = { .t = t, .fn = fn, .arg = arg };
-	int err;
-
-	vmp_order_init(&a.order, on_moment, &a);
-	err = vmp_model_samples(t->model, on_sample_again, &a);
-	if (!err)
-		err = vmp_order_flush(&a.order);
-	*late = a.order.late;
-	vmp_order_deinit(&a.order);
-	return err;
-}
-
-/* ------------------------------------------------------------------- words */
-
-uint64_t vmp_table_interval_ns(const struct vmp_table *t)
-{
-	const struct vmp_model *m = t->model;
-	uint64_t samples = 0, ns = 0;
-	uint32_t i;
-
-	if (!strcmp(vmp_model_name(m, m->meta.trigger), "timer"))
-		ns = m->meta.period;
-	else if (!strcmp(vmp_model_name(m, m->meta.event), "cycles"))
-		ns = tsc_ns(t, m->meta.period);
-	for (i = 0; !ns && i < t->domains.nr; i++)
-		samples += t->domains.v[i].sum.samples;
-	if (!ns && samples)
-		ns = tsc_ns(t, m->last_tsc - m->first_tsc) / samples * t->tracks.nr;
-	return ns ? ns : 1;
-}
-
-const char *vmp_table_domain_name(const struct vmp_table *t, uint32_t domain)
-{
-	const struct vmp_table_domain *d = &t->domains.v[domain];
-
-	return d->vm == VMP_NONE ? "[host]" : vmp_table_str(t, d->name);
-}
-
-const char *vmp_table_comm(const struct vmp_table *t, const struct vmp_line *line)
-{
-	const struct vmp_task *task = &t->tasks.v[line->task];
-
-	if (task->comm || task->pid != VMP_NONE)
-		return vmp_table_str(t, task->comm);
-	return line->side == VMP_SIDE_STEAL ? "[steal]" : "[idle]";
-}
-
-const char *vmp_table_build_id(char *buf, const struct vmp_table *t, const struct vmp_mapping *map)
-{
-	const struct vmp_file *f;
-	uint32_t i;
-
-	*buf = 0;
-	if (map->file == VMP_NONE)
-		return buf;
-	f = &t->model->vms.v[map->vm].files.v[map->file];
-	for (i = 0; i < f->build_id_len; i++)
-		snprintf(buf + 2 * i, 3, "%02x", f->build_id[i]);
-	return buf;
-}
-
-const char *vmp_track_name(char *buf, const struct vmp_track *track)
-{
-	static const char *const kind[] = {
-		[VMP_TRACK_VCPU] = "vCPU", [VMP_TRACK_THREAD] = "thread", [VMP_TRACK_PCPU] = "pCPU",
-	};
-
-	snprintf(buf, VMP_TRACK_NAME_MAX, "%s %u", kind[track->kind], track->id);
-	return buf;
 }

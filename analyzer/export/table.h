@@ -2,8 +2,8 @@
 /*
  * table.h - the samples of a capture as a table, the one source of all exports.
  *
- * A line is what samples of one process, track, code address and exit reason
- * add up to; memory grows with lines, not with samples.  Everything is sorted
+ * A line is what samples of one process, track, function (or address) and exit
+ * reason add up to; memory grows with lines, not with samples.  Everything is sorted
  * (domains and processes by name, sites by module and function), so the same
  * capture gives the same bytes.  Formats that need single samples run over
  * them once more, in order of time: vmp_table_samples().
@@ -22,6 +22,7 @@ struct vmp_choice {
 	int vcpu;			/* -1 all */
 	int64_t pid;			/* -1 all */
 	int all_host;			/* host work that is no domain's, too */
+	int addresses;			/* a site for each address, not for each function */
 };
 
 /* A file or kernel module that code lies in */
@@ -34,13 +35,13 @@ struct vmp_mapping {
 	uint64_t low, high;	/* file offsets (kernel: addresses) that it spans */
 };
 
-/* A code address with its name */
+/* A function, or an address in it */
 struct vmp_site {
 	uint32_t function, module;	/* string numbers */
 	uint32_t mapping;		/* VMP_NONE: in no file */
 	enum vmp_why why;
-	uint64_t address;		/* as where the mapping was first seen */
-	uint64_t offset;		/* in the file; else the address */
+	uint64_t address;		/* the lowest that was sampled, as where the mapping was first seen */
+	uint64_t offset;		/* the same in the file; in no file the address */
 };
 
 struct vmp_task {

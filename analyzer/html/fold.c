@@ -148,8 +148,35 @@ static void take(struct fold *f)
 	memcpy(&p->rows, &f->rows, sizeof(p->rows));
 	memset(&f->rows, 0, sizeof(f->rows));
 	vmp_hash_free(&f->by_row);
-	if (p->rows.nr)
-		qsort_r(p->rows.v, p->rows.nr, sizeof(*p->rows.v), cmp_rows, p);
+}
+
+static void sort_rows(struct vmp_page *p, uint32_t nr)
+{
+	if (nr)
+		qsort_r(p->rows.v, nr, sizeof(*p->rows.v), cmp_rows, p);
+}
+
+/* Put rows in front of those that have fewer samples, until there are ROWS_MAX.
+   Return: how many; rows of equal size stay together. */
+static uint32_t large_first(struct vmp_page *p)
+{
+	uint32_t of_size[4096] = { 0 }, i, n = 0, least = 4096;
+	struct vmp_page_row row;
+
+	for (i = 0; i < p->rows.nr; i++)
+		of_size[p->rows.v[i].samples < 4095 ? p->rows.v[i].samples : 4095]++;
+	while (least > 0 && n + of_size[least - 1] <= ROWS_MAX)
+		n += of_size[--least];
+	if (least == 4096)	/* ROWS_MAX of the largest class */
+		least = 4095;
+	for (i = 0, n = 0; i < p->rows.nr; i++) {
+		if (p->rows.v[i].samples >= least) {
+			row = p->rows.v[n];
+			p->rows.v[n++] = p->rows.v[i];
+			p->rows.v[i] = row;
+		}
+	}
+	return n;
 }
 
 static int cmp_paces(const void *pa, const void *pb)
@@ -220,13 +247,13 @@ static size_t written(const struct vmp_page *p, uint32_t str)
 }
 
 /* How many rows stay: as many as there is room for, and for their names */
-static uint32_t rows_kept(const struct vmp_page *p)
+static uint32_t rows_kept(const struct vmp_page *p, uint32_t nr)
 {
 	uint8_t *named = calloc(p->stacks.nr ? p->stacks.nr : 1, 1);
 	size_t bytes = 0;
 	uint32_t i;
 
-	for (i = 0; named && i < p->rows.nr && i < ROWS_MAX && bytes < NAMES_MAX; i++) {
+	for (i = 0; named && i < nr && i < ROWS_MAX && bytes < NAMES_MAX; i++) {
 		const struct vmp_page_stack *s = &p->stacks.v[p->rows.v[i].stack];
 
 		if (!named[p->rows.v[i].stack])
@@ -263,9 +290,11 @@ static int fold_from(struct fold *f, uint32_t kept, int modules)
 
 static int fold_rows(struct fold *f)
 {
-	uint32_t kept = rows_kept(f->p);
+	uint32_t large = large_first(f->p), kept;
 	int err;
 
+	sort_rows(f->p, large);
+	kept = rows_kept(f->p, large);
 	if (kept == f->p->rows.nr)
 		return 0;
 	err = fold_from(f, kept, 1);
@@ -274,8 +303,10 @@ static int fold_rows(struct fold *f)
 		vmp_hash_free(&f->by_row);
 		err = fold_from(f, kept, 0);
 	}
-	if (!err)
+	if (!err) {
 		take(f);
+		sort_rows(f->p, f->p->rows.nr);
+	}
 	return err;
 }
 

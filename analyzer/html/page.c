@@ -9,12 +9,15 @@
 #include "report/exits.h"
 #include "report/gather.h"
 
-/* Lanes of a VM: a vCPU's number, then those that are none, or too many */
+/* Lanes of each VM that the capture tells of: a vCPU's number, then those that are none, or too many */
 #define LANES		1025
 #define LANE_OTHER	(LANES - 1)
 #define VMS		VMPROF_MAX_VMS
 #define LANES_MAX	4096	/* of all VMs */
 #define LANE_BYTES	(VMP_PAGE_BINS * VMP_PAGE_SIDES * sizeof(uint32_t))
+
+/* With more vCPUs, functions are not told apart by vCPU: their samples would be too few to say anything */
+#define VCPUS_APART	8
 
 /* split[0]: vCPU and pace; split[1]: vendor and exit code */
 #define NO_VCPU		0xffffffU
@@ -29,6 +32,7 @@ struct work {
 	struct vmp_model *m;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	struct vmp_hash procs, stacks, rows, paces;
+	int by_vcpu;			/* rows are told apart by vCPU */
 };
 
 int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room, size_t size,
@@ -97,7 +101,7 @@ static void note_time(const struct work *w, const struct vmprof_sample *s, uint3
 	uint32_t *bins;
 	uint64_t bin;
 
-	if (!p->bin_ticks || vm >= VMS || s->tsc < w->m->first_tsc)
+	if (!p->bin_ticks || vm >= p->lane_vms || s->tsc < w->m->first_tsc)
 		return;
 	bin = (s->tsc - w->m->first_tsc) / p->bin_ticks;
 	bins = bin < VMP_PAGE_BINS ? lane_bins(p, vm, vcpu) : NULL;
@@ -109,14 +113,15 @@ static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *
 		    const struct vmp_origin *from, uint32_t split[2])
 {
 	enum vmp_side side = vmp_origin_side(from->kind);
+	const struct work *w = arg;
 	uint32_t vcpu;
 
 	if (side == VMP_SIDE_HOST)
 		return 0;
 	vcpu = vmp_origin_vcpu(m, s);
-	split[0] = (vcpu < NO_VCPU ? vcpu : NO_VCPU) | pace_of(s) << PACE_SHIFT;
+	split[0] = (w->by_vcpu && vcpu < NO_VCPU ? vcpu : NO_VCPU) | pace_of(s) << PACE_SHIFT;
 	split[1] = exit_of(s, side);
-	note_time(arg, s, from->vm, vcpu, side);
+	note_time(w, s, from->vm, vcpu, side);
 	return 0;
 }
 
@@ -243,7 +248,7 @@ static void free_bins(struct vmp_page *p)
 {
 	size_t i;
 
-	for (i = 0; p->lane_bins && i < (size_t)VMS * LANES; i++)
+	for (i = 0; p->lane_bins && i < (size_t)p->lane_vms * LANES; i++)
 		free(p->lane_bins[i]);
 	free(p->lane_bins);
 }
@@ -255,9 +260,11 @@ static int prepare(struct work *w)
 	uint32_t i;
 
 	p->model = p->profile.model = w->m;
+	w->by_vcpu = w->m->vcpu_by_tid.nr && w->m->vcpu_by_tid.nr <= VCPUS_APART;
 	if (w->m->first_tsc && w->m->last_tsc > w->m->first_tsc)
 		p->bin_ticks = (w->m->last_tsc - w->m->first_tsc) / VMP_PAGE_BINS + 1;
-	p->lane_bins = calloc((size_t)VMS * LANES, sizeof(*p->lane_bins));
+	p->lane_vms = w->m->vms.nr < VMS ? w->m->vms.nr : VMS;
+	p->lane_bins = calloc((size_t)p->lane_vms * LANES + 1, sizeof(*p->lane_bins));
 	if (!p->lane_bins)
 		return -ENOMEM;
 	/* a VM without a sample is in the report too */
@@ -283,7 +290,7 @@ static void on_restart(void *arg)
 		p->rows.v[i].samples = p->rows.v[i].cycles = p->rows.v[i].instructions = 0;
 	for (i = 0; i < p->paces.nr; i++)
 		memset(p->paces.v[i].cycles, 0, sizeof(p->paces.v[i].cycles));
-	for (i = 0; i < (size_t)VMS * LANES; i++)
+	for (i = 0; i < (size_t)p->lane_vms * LANES; i++)
 		if (p->lane_bins[i])
 			memset(p->lane_bins[i], 0, LANE_BYTES);
 }
@@ -314,7 +321,7 @@ static int choose(struct vmp_page *p, const char *pattern)
 	if (n)
 		qsort_r(prof->domains.v, n, sizeof(*prof->domains.v), cmp_domains, p->model);
 	for (i = 0; i < n; i++) {
-		for (vcpu = 0; prof->domains.v[i].vm < VMS && vcpu < LANES; vcpu++) {
+		for (vcpu = 0; prof->domains.v[i].vm < p->lane_vms && vcpu < LANES; vcpu++) {
 			struct vmp_page_lane lane = {
 				.vm = prof->domains.v[i].vm, .vcpu = vcpu == LANE_OTHER ? VMP_NONE : vcpu,
 				.bins = p->lane_bins[prof->domains.v[i].vm * LANES + vcpu],

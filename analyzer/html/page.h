@@ -36,7 +36,7 @@ struct vmp_page_stack {
 
 struct vmp_page_row {
 	uint32_t proc, stack;		/* numbers */
-	uint32_t vcpu;			/* VMP_NONE none */
+	uint32_t vcpu;			/* VMP_NONE none, or not told apart */
 	uint32_t exit;			/* string number: what the VMM ran for, 0 none */
 	uint32_t side;			/* enum vmp_side */
 	uint32_t reserved;
@@ -64,7 +64,7 @@ struct vmp_page {
 	VMP_VEC(struct vmp_page_lane) lanes;
 	uint64_t bin_ticks;		/* host TSC ticks of a bin; 0: no time is known */
 	uint32_t **lane_bins;		/* of the lanes, by VM and vCPU */
-	uint32_t lanes_made;
+	uint32_t lane_vms, lanes_made;
 };
 
 /**

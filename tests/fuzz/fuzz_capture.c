@@ -16,6 +16,7 @@
 #include "capture/block.h"
 #include "crc32c.h"
 #include "export/format.h"
+#include "html/page.h"
 #include "model/needed.h"
 #include "report/profile.h"
 #include "report/render.h"
@@ -102,6 +103,30 @@ static void export(const char *path, unsigned int format)
 	vmp_model_close(m);
 }
 
+/* The page's data: whatever the capture, no character that could end its script element */
+static void page(const char *path)
+{
+	struct vmp_page *p;
+	struct vmp_model *m;
+	size_t len, i;
+	char *data;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_page_create(&p, m, NULL)) {
+		out = open_memstream(&data, &len);
+		vmp_page_data(out, p, path);
+		fclose(out);
+		for (i = 0; i < len; i++)
+			if (data[i] == '<' || data[i] == '>' || data[i] == '&')
+				abort();
+		free(data);
+		vmp_page_destroy(p);
+	}
+	vmp_model_close(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned int formats = 0;
@@ -123,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (vmp_format_at(formats))
 		formats++;
 	export(path, (unsigned int)(data[0] + size) % formats);
+	page(path);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);
 	return 0;

@@ -101,11 +101,14 @@ fi
 "$vmprof" export "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ] && grep -q 'which format.*pprof, folded' "$tmp/err"; ok $? "without --format: names the formats, exit 2"
 "$vmprof" export --format frob "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ] && grep -q "no format is called 'frob'" "$tmp/err"; ok $? "an unknown format is refused by name, exit 2"
 "$vmprof" export --format csv --indent "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ]; ok $? "--indent is for xml, exit 2"
+"$vmprof" export --format folded --addresses "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ]; ok $? "--addresses is for pprof, csv and json, exit 2"
 "$vmprof" export --format csv --vcpu x "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ] && grep -q -- '--vcpu takes a number' "$tmp/err"; ok $? "--vcpu takes a number, exit 2"
 "$vmprof" export --format csv "$tmp/none.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'cannot read .*none.vmprof' "$tmp/err"; ok $? "no such capture: exit 1"
 "$vmprof" export --format csv "$tmp/made.csv" > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'is not a vmprof capture' "$tmp/err"; ok $? "not a capture: exit 1"
 "$vmprof" export --format json "$tmp/made.vmprof" > /dev/full 2> "$tmp/err"; [ $? = 1 ] && grep -q 'cannot write standard output: No space' "$tmp/err"; ok $? "a full disk is told, exit 1"
 "$vmprof" export --format csv --domain nobody "$tmp/made.vmprof" 2> "$tmp/err" | wc -l | grep -qx 1 && grep -q "no domain 'nobody'" "$tmp/err"; ok $? "a domain that is not there is told"
+cp "$tmp/made.vmprof" "$tmp/keep.vmprof"
+"$vmprof" export --format csv -o "$tmp/../${tmp##*/}/keep.vmprof" "$tmp/keep.vmprof" 2> "$tmp/err"; [ $? = 2 ] && cmp -s "$tmp/made.vmprof" "$tmp/keep.vmprof"; ok $? "the capture is not written over, exit 2"
 VMPROF_DIR=$tmp/empty "$vmprof" export --format csv > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'no capture under' "$tmp/err"; ok $? "no capture at all: exit 1"
 help=$("$vmprof" export --help)
 for format in $(sed -n 's/^.*--format | -f) words=.\(.*\). ;;$/\1/p' "$src/analyzer/completion.bash"); do

@@ -250,6 +250,20 @@ static inline void gen_end(struct gen *g)
 	g->w = NULL;
 }
 
+/* --------------------------------------------------------------- outputs */
+
+static inline void gen_says(const char *output, const char *text)
+{
+	if (!strstr(output, text))
+		fail_msg("'%s' is not in:\n%s", text, output);
+}
+
+static inline void gen_says_not(const char *output, const char *text)
+{
+	if (strstr(output, text))
+		fail_msg("'%s' is in:\n%s", text, output);
+}
+
 /* ---------------------------------------------------------------- files */
 
 /* A folder of the test's own, removed by gen_rmdir() */

@@ -122,6 +122,7 @@ refuses 'holds no anchor.xml' "$tmp/anchor.cubex" "an archive without anchor.xml
 refuses 'not numbered from 0 on' "$tmp/ids.cubex" "locations with wrong ids are refused"
 refuses 'is not a file' "$tmp" "a folder is refused"
 refuses 'cannot read .*none' "$tmp/none" "a file that is not there is told"
+import -o "$tmp/full.xml" "$tmp/full.xml"; [ $? = 2 ] && [ -s "$tmp/full.xml" ]; ok $? "the file is not written over, exit 2"
 import > /dev/null; [ $? = 2 ] && grep -q 'which file' "$tmp/err"; ok $? "without a file: wrong use, exit 2"
 import "$tmp/full.xml" > /dev/full; [ $? = 1 ] && grep -q 'No space' "$tmp/err"; ok $? "a full disk is told"
 echo "1..$nr"

@@ -169,17 +169,8 @@ static void write_as(const char *format, int indent)
 	assert_int_equal(o.late, 0);
 }
 
-static void says(const char *text)
-{
-	if (!strstr(output, text))
-		fail_msg("'%s' is not in:\n%s", text, output);
-}
-
-static void says_not(const char *text)
-{
-	if (strstr(output, text))
-		fail_msg("'%s' is in:\n%s", text, output);
-}
+#define says(text)	gen_says(output, text)
+#define says_not(text)	gen_says_not(output, text)
 
 static void test_table(void **state)
 {
@@ -198,7 +189,7 @@ static void test_table(void **state)
 	assert_int_equal(d->sum.cycles, 4000);
 	assert_int_equal(d->sum.instructions, 1600);
 	assert_int_equal(table->counted, 5);
-	/* app 10 at two places, app 20 at one that is one of them, VMM, steal, secret */
+	/* app 10 in two functions, app 20 at one that is one of them, VMM, steal, secret */
 	assert_int_equal(table->lines.nr, 6);
 	assert_int_equal(table->tracks.nr, 3);
 	write_as("folded", 0);
@@ -222,6 +213,7 @@ static void test_filters(void **state)
 	(void)state;
 	write_capture();
 	gen_end(&g);
+	choice.addresses = 1;
 	/* what is given to somebody for one domain tells nothing of another */
 	choice.domain = "web01";
 	load();
@@ -263,11 +255,36 @@ static void test_filters(void **state)
 	says("seconds=\"0.000002\"/>\n");
 }
 
+/* Two addresses of one function are one row, by the lower; asked for, two */
+static void test_addresses(void **state)
+{
+	(void)state;
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T do_syscall_64\nffffffff81001000 T end\n");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, GEN_KERNEL + 8, 3);
+	gen_guest(&g, GEN_VM, 2100, CR3_A, 0, GEN_KERNEL + 4, 2);
+	gen_records_flush(&g, 0, 2000, 2200);
+	gen_end(&g);
+	load();
+	write_as("csv", 0);
+	says("vmlinux,,0xffffffff81000004,do_syscall_64,5,0,0\r\n");
+	choice.addresses = 1;
+	load();
+	write_as("csv", 0);
+	says("vmlinux,,0xffffffff81000004,do_syscall_64,2,0,0\r\n");
+	says("vmlinux,,0xffffffff81000008,do_syscall_64,3,0,0\r\n");
+}
+
 static void test_order_of_time(void **state)
 {
 	(void)state;
 	write_capture();
 	gen_end(&g);
+	choice.addresses = 1;
 	load();
 	write_as("perf-script", 0);
 	assert_memory_equal(output, "web01:app    10 [000]     0.000001000:    1000000 cycles:\n"
@@ -282,6 +299,23 @@ static void test_order_of_time(void **state)
 	says("\"name\":\"app\",\"cat\":\"process\",\"ts\":1.000,\"dur\":1.200,\"args\":{\"samples\":2,\"pid\":10}}");
 	write_as("gecko", 0);
 	says("\"data\":[\n[1,0.001500,0],\n[1,0.002500,0]]}}");
+}
+
+/* A vCPU that was not sampled for a while did something else, or nothing */
+static void test_gap(void **state)
+{
+	(void)state;
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_guest(&g, GEN_VM, 1001000, CR3_A, 0, GEN_KERNEL, 1);
+	gen_guest(&g, GEN_VM, 2001000, CR3_A, 0, GEN_KERNEL, 1);
+	gen_guest(&g, GEN_VM, 9001000, CR3_A, 0, GEN_KERNEL, 1);
+	gen_records_flush(&g, 0, 1001000, 9001000);
+	gen_end(&g);
+	load();
+	write_as("chrome", 0);
+	says("\"name\":\"[guest kernel]\",\"cat\":\"guest_kernel\",\"ts\":1000.000,\"dur\":2500.000,\"args\":{\"samples\":2,");
+	says("\"name\":\"[guest kernel]\",\"cat\":\"guest_kernel\",\"ts\":9000.000,\"dur\":1500.000,\"args\":{\"samples\":1,");
 }
 
 struct got {
@@ -548,7 +582,7 @@ static void test_instruction_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_table), T(test_filters), T(test_order_of_time), cmocka_unit_test(test_order), T(test_spool),
+		T(test_table), T(test_filters), T(test_addresses), T(test_order_of_time), T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE
 		cmocka_unit_test(test_decode), T(test_instruction_mix),

@@ -97,17 +97,8 @@ static void render(void (*fn)(FILE *, const struct vmp_profile *, const struct v
 	fclose(f);
 }
 
-static void says(const char *text)
-{
-	if (!strstr(output, text))
-		fail_msg("'%s' is not in:\n%s", text, output);
-}
-
-static void says_not(const char *text)
-{
-	if (strstr(output, text))
-		fail_msg("'%s' is in:\n%s", text, output);
-}
+#define says(text)	gen_says(output, text)
+#define says_not(text)	gen_says_not(output, text)
 
 static void test_totals(void **state)
 {

@@ -6,7 +6,7 @@
 //            sample_ns (time that a sample stands for; 0: the event does not count time), others
 //   domains  name, agent, total, guest, with_process, with_function
 //   procs    domain, name, pid (-1 none or several), count
-//   rows     proc, vcpu (-1 none), side, exit, stack, samples, cycles, instructions
+//   rows     proc, vcpu (-1 none, or too many to be told apart), side, exit, stack, samples, cycles, instructions
 //   stacks   parent (-1 none; lower than its own number), function, module
 //   paces    proc, vcpu, cycles: five numbers each, of cycles that finished 0, 1, 2, 3, 4+ instructions
 //   bin_ms, lanes: domain, vcpu, sides: samples in each piece of time, for each side
@@ -48,7 +48,8 @@ function domain(d, number) {
 		}
 	}
 	const lanes = d.lanes.filter((l) => l.domain === number);
-	return { ...d.domains[number], number, rows, sides, lanes };
+	const byVcpu = rows.some((i) => d.rows.vcpu[i] >= 0);
+	return { ...d.domains[number], number, rows, sides, lanes, byVcpu };
 }
 
 export function load(text) {

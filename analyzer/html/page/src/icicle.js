@@ -28,12 +28,11 @@ function strip(sides) {
 }
 
 export function icicle(d, dom) {
-	const many = new Set(dom.lanes.map((l) => l.vcpu)).size > 5;
+	const orders = ORDERS.filter(([levels]) => dom.byVcpu || !levels.includes('vcpu'));
 	let root, zoom, current, boxes = new Map(), needle = '';
 
 	const order = el('select', { id: 'order', onchange: () => grow() },
-		ORDERS.map(([levels, name]) => el('option', { value: levels }, name)));
-	order.value = ORDERS[many ? 1 : 0][0];
+		orders.map(([levels, name]) => el('option', { value: levels }, name)));
 	const search = el('input', { type: 'search', id: 'flame-search', placeholder: 'Find a process, module or function',
 		autocomplete: 'off', spellcheck: 'false', oninput: find, onkeydown: searchKey });
 	const found = el('output', { class: 'quiet', for: 'flame-search', 'aria-live': 'polite' });

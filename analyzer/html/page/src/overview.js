@@ -52,7 +52,7 @@ function card(d, dom, side) {
 	return el('li', { class: 'card' },
 		el('div', { class: 'card-head' }, swatch(s.key), el('h3', {}, s.name)),
 		el('div', { class: 'figure' }, percent(n, dom.total)),
-		el('div', { class: 'quiet' }, d.capture.sample_ns ? `${duration(d.seconds(n))} of CPU time` : `${count(n)} samples`),
+		el('div', { class: 'quiet' }, d.capture.sample_ns ? `${duration(d.seconds(n))} of ${side === STEAL ? 'waiting' : 'CPU time'}` : `${count(n)} samples`),
 		el('p', {}, s.what[0].toUpperCase() + s.what.slice(1) + '.'));
 }
 

@@ -25,7 +25,17 @@ const KINDS = [
 		of: (d, i) => [d.rows.vcpu[i] >= 0 ? d.rows.vcpu[i] : 'other threads'] },
 ];
 
+// vCPUs that are too many for the rows are known from their time lines.
+function fromLanes(dom) {
+	return dom.lanes.map((l) => {
+		const sides = l.sides.map((bins) => bins.reduce((a, b) => a + b, 0)), cells = [l.vcpu >= 0 ? l.vcpu : 'other threads'];
+		return { samples: sides.reduce((a, b) => a + b, 0), cycles: 0, instructions: 0, sides, cells, text: cells.join(' ') };
+	});
+}
+
 function collect(d, dom, kind) {
+	if (kind.key === 'vcpu' && !dom.byVcpu)
+		return fromLanes(dom);
 	const rows = kind.only ? dom.rows.filter((i) => kind.only(d, i)) : dom.rows;
 	return [...sums(d, rows, (i) => kind.of(d, i).join('\u0000')).values()].map((s) => {
 		const cells = kind.of(d, s.row);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tableread.c - what is asked of a finished table: its samples in order of time, and names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "export/cells.h"
+#include "export/order.h"
+
+struct again {
+	struct vmp_table *t;
+	struct vmp_order order;
+	int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line);
+	void *arg;
+};
+
+static uint64_t tsc_ns(const struct vmp_table *t, uint64_t ticks)
+{
+	uint32_t khz = t->model->header.tsc_khz;
+
+	return khz ? (uint64_t)((__uint128_t)ticks * 1000000 / khz) : ticks;
+}
+
+static int on_moment(void *arg, const struct vmp_moment *m)
+{
+	const struct again *a = arg;
+	uint64_t start = a->t->model->header.tsc;
+
+	return a->fn(a->arg, tsc_ns(a->t, m->tsc > start ? m->tsc - start : 0),
+		     &a->t->lines.v[m->line]);
+}
+
+static int on_sample_again(void *arg, const struct vmprof_sample *s)
+{
+	struct again *a = arg;
+	uint32_t cell;
+	int err = vmp_cells_find(a->t->cells, a->t->model, s, &cell);
+
+	if (err || cell == VMP_NONE)
+		return err;
+	cell = a->t->cells->cells.v[cell].line;
+	return cell == VMP_NONE ? 0 : vmp_order_add(&a->order, s->tsc, cell);
+}
+
+int vmp_table_samples(struct vmp_table *t, uint64_t *late,
+		      int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line), void *arg)
+{
+	struct again a = { .t = t, .fn = fn, .arg = arg };
+	int err;
+
+	vmp_order_init(&a.order, on_moment, &a);
+	err = vmp_model_samples(t->model, on_sample_again, &a);
+	if (!err)
+		err = vmp_order_flush(&a.order);
+	*late = a.order.late;
+	vmp_order_deinit(&a.order);
+	return err;
+}
+
+/* ------------------------------------------------------------------- words */
+
+uint64_t vmp_table_interval_ns(const struct vmp_table *t)
+{
+	const struct vmp_model *m = t->model;
+	uint64_t samples = 0, ns = 0;
+	uint32_t i;
+
+	if (!strcmp(vmp_model_name(m, m->meta.trigger), "timer"))
+		ns = m->meta.period;
+	else if (!strcmp(vmp_model_name(m, m->meta.event), "cycles"))
+		ns = tsc_ns(t, m->meta.period);
+	for (i = 0; !ns && i < t->domains.nr; i++)
+		samples += t->domains.v[i].sum.samples;
+	if (!ns && samples)
+		ns = tsc_ns(t, m->last_tsc - m->first_tsc) / samples * t->tracks.nr;
+	return ns ? ns : 1;
+}
+
+const char *vmp_table_domain_name(const struct vmp_table *t, uint32_t domain)
+{
+	const struct vmp_table_domain *d = &t->domains.v[domain];
+
+	return d->vm == VMP_NONE ? "[host]" : vmp_table_str(t, d->name);
+}
+
+const char *vmp_table_comm(const struct vmp_table *t, const struct vmp_line *line)
+{
+	const struct vmp_task *task = &t->tasks.v[line->task];
+
+	if (task->comm || task->pid != VMP_NONE)
+		return vmp_table_str(t, task->comm);
+	return line->side == VMP_SIDE_STEAL ? "[steal]" : "[idle]";
+}
+
+const char *vmp_table_build_id(char *buf, const struct vmp_table *t, const struct vmp_mapping *map)
+{
+	const struct vmp_file *f;
+	uint32_t i;
+
+	*buf = 0;
+	if (map->file == VMP_NONE)
+		return buf;
+	f = &t->model->vms.v[map->vm].files.v[map->file];
+	for (i = 0; i < f->build_id_len; i++)
+		snprintf(buf + 2 * i, 3, "%02x", f->build_id[i]);
+	return buf;
+}
+
+const char *vmp_track_name(char *buf, const struct vmp_track *track)
+{
+	static const char *const kind[] = {
+		[VMP_TRACK_VCPU] = "vCPU", [VMP_TRACK_THREAD] = "thread", [VMP_TRACK_PCPU] = "pCPU",
+	};
+
+	snprintf(buf, VMP_TRACK_NAME_MAX, "%s %u", kind[track->kind], track->id);
+	return buf;
+}
