@@ -6,6 +6,8 @@
 # LAB_EMULATOR_PORT. Files are written by the emulator, into the folder that
 # is /out here and LAB_EMULATOR_OUT there.
 
+. /src/tests/lab/cases/common.sh
+
 # truth_qmp JSON - one command; its error, if any, on standard error.
 truth_qmp()
 {
@@ -41,11 +43,20 @@ truth_stop()
 	truth_qmp "{\"execute\": \"vmprof-exact-stop\", \"arguments\": {\"file\": \"$LAB_EMULATOR_OUT/$1\"}}"
 }
 
-# truth_pin NAME - its two vCPUs to the two CPUs: then the last #VMEXIT of a CPU
-# is that of the vCPU that is loaded there.
-truth_pin()
+# truth_guest - web01 is up and no session runs. Its two vCPUs are pinned to the two
+# CPUs: then the last #VMEXIT of a CPU is that of the vCPU that is loaded there.
+# On a host that nobody emulates, every test of the case is skipped.
+truth_guest()
 {
-	virsh -q vcpupin "$1" 0 0 && virsh -q vcpupin "$1" 1 1
+	if [ -z "${LAB_EMULATOR_PORT:-}" ]; then
+		while [ "$lab_tap_nr" -lt "$lab_tap_plan" ]; do
+			skip "exact counts" "only the emulator has them"
+		done
+		finish
+	fi
+	case_guest web01 || bail "web01 is up"
+	case_idle
+	virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 }
 
 # truth_session NAME SECONDS [OPTION]... - of vmprof start --domain web01, all of it
@@ -78,16 +89,15 @@ truth_judge()
 	done < <("$TRUTH_JUDGE" "${@:2}" "/out/$1.exact" "/out/$1.vmprof" 2>&1)
 }
 
-# truth_yes NAME QUESTION - the judge answers yes to this one; one test
-truth_yes()
+# truth_says NAME yes|NO FAULT QUESTION... - what the judge answers, with a fault
+# (or "") put into the sampled side; one test for each question
+truth_says()
 {
-	like "$1: $2" "$("$TRUTH_JUDGE" "/out/$1.exact" "/out/$1.vmprof" 2>&1)" "^yes $2"
-}
-
-# truth_no NAME FAULT QUESTION - with that fault the judge answers NO to it; one test
-truth_no()
-{
-	local output
-	output=$("$TRUTH_JUDGE" --fault "$2" "/out/$1.exact" "/out/$1.vmprof" 2>&1)
-	like "$1: with the fault '$2' the judge says no: $3" "$output" "^NO $3"
+	local name=$1 answer=$2 fault=$3 output question
+	shift 3
+	output=$("$TRUTH_JUDGE" ${fault:+--fault "$fault"} "/out/$name.exact" "/out/$name.vmprof" 2>&1)
+	for question in "$@"; do
+		like "$name${fault:+, the fault '$fault'}: the judge says $answer: $question" \
+			"$output" "^$answer $question"
+	done
 }
