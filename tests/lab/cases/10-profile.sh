@@ -3,7 +3,7 @@
 # short: yes
 # The main job: libquantum and short-lived processes in web01, profiled from the host.
 . /src/tests/lab/cases/common.sh
-plan 22
+plan 23
 
 case_guest web01 || bail "web01 is up with its agent"
 pass "web01 is up with its agent"
@@ -23,8 +23,10 @@ case_report $f || bail "report --json"
 
 at_least "thousands of guest samples" "$(case_json .totals.guest_samples)" 2000
 is "the trigger is the PMC" "$(case_json .capture.trigger)" pmc
-is "every guest sample came by an NMI exit" \
-	"$(case_json '.totals.nmi_exits == .totals.guest_samples')" true
+# one whose NMI found the guest in an interrupt shadow comes with the exit after it
+at_least "guest samples came by NMI exits" \
+	"$(case_json '.totals.nmi_exits * 100 / .totals.guest_samples')" 99
+is "none by a timer" "$(case_json .totals.timer_samples)" 0
 at_least "99 % of guest samples have a process" \
 	"$(case_json '.totals.resolved_process * 100 / .totals.guest_samples')" 99
 at_least "99 % of guest samples have a function" \
