@@ -44,7 +44,7 @@ at_least "guest kernel functions have names" \
 	"$(case_json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 20
 is "nothing was lost" "$(case_json '.losses.driver.total')" 0
 is "the collector lost nothing" "$(case_json '[.losses.collector[] | .count] | add // 0')" 0
-is "the agent lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
+is "the agent lost nothing" "$(case_agent_lost)" 0
 is "KVM's functions have names" "$(case_json '
 	[.domains[0].rows[] | select(.side == "vmm" and (.module | test("^.kvm(_amd|_intel)?.$")) and (.function | test("^[a-z_]")))] | length > 0')" true
 is "QEMU's functions have names" "$(case_json '

@@ -15,7 +15,7 @@ ok "stop" vmprof stop
 
 case_report $f
 at_least "CR3s did go from one process to another" "$(case_json '.domains[0].agent.cr3_reused')" 20
-is "the agent lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
+is "the agent lost nothing" "$(case_agent_lost)" 0
 rows='[.domains[0].rows[] | select(.side == "guest_user")]'
 at_least "burn_a_work has samples" "$(case_json "$rows"' | map(select(.function == "burn_a_work").samples) | add // 0')" 100
 at_least "burn_b_work has samples" "$(case_json "$rows"' | map(select(.function == "burn_b_work").samples) | add // 0')" 100

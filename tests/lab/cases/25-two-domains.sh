@@ -27,7 +27,7 @@ is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "b
 for d in web01 web02; do
 	at_least "CR3s of $d occur in the other domain too" \
 		"$(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")" 1
-	is "$d's agent lost nothing" "$(case_json ".domains[] | select(.name == \"$d\").agent.lost.total")" 0
+	is "$d's agent lost nothing" "$(case_agent_lost "$d")" 0
 	at_least "99 % of $d's samples have process and function" \
 		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved_function * 100 / .guest_samples")" 99
 done

@@ -65,7 +65,7 @@ is "no sample of what nobody heard carries a dead process's name" \
 	"$(samples '.process == "gone" and .function == "[unmapped user code]"')" 0
 at_least "... they are of an unknown process" "$(samples '.function == "[unknown user code]"')" 100
 at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
-is "the agents lost nothing" "$(case_json '.domains[0].agent.lost.total')" 0
+is "the agents lost nothing" "$(case_agent_lost)" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 
 # --- doctor with all in place

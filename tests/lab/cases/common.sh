@@ -48,3 +48,11 @@ case_json()
 {
 	jq -r "$1" /run/lab/report.json
 }
+
+# case_agent_lost [DOMAIN] - what its agent lost, but for exits whose maps were being changed by
+# somebody else: those are counted as well, and MAP events have told of the maps before.
+case_agent_lost()
+{
+	case_json ".domains[] | select(.name == \"${1:-web01}\").agent.lost |
+		del(.total, .maps_busy) | add"
+}
