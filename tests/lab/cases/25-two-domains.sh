@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two domains in one session: each has its own processes, whatever their CR3 values are.
 . /src/tests/lab/cases/common.sh
-plan 15
+plan 13
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -25,8 +25,8 @@ user='[.domains[] | select(.name == "%s").rows[] | select(.side == "guest_user" 
 is "web01 ran burn-a and nothing of web02" "$(case_json "${user/\%s/web01}")" "burn-a:burn_a_work"
 is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "burn-b:burn_b_work"
 for d in web01 web02; do
-	at_least "CR3s of $d occur in the other domain too" \
-		"$(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")" 1
+	# how many coincide is chance; test_same_cr3_in_two_vms makes them
+	lab_note "CR3s of $d in the other domain too: $(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")"
 	is "$d's agent lost nothing" "$(case_agent_lost "$d")" 0
 	at_least "99 % of $d's samples have process and function" \
 		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved_function * 100 / .guest_samples")" 99
