@@ -41,7 +41,7 @@ lab_guest_destroy web02
 
 # --- destroyed
 f=/out/destroyed.vmprof
-case_guest_run web01 '/opt/work/burn-a 30000'
+case_guest_run web01 'timeout 100 /opt/work/burn-a 100000000'
 ok "start" vmprof start --domain web01 --output $f
 sleep 5
 virsh -q destroy web01
