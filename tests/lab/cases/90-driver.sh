@@ -170,7 +170,7 @@ is "5 sessions one after another" "$good" 5
 ringdump dump -p "$vm" -n 50000 -s 2 -z -r 65536 >full 2>&1
 at_least "a ring that is not read is full" "$(total full full)" 100
 is "and every loss is counted" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
-ringdump dump -p "$vm" -n 50000 -s 4 -w -r 524288 >wake 2>&1
+ringdump dump -p "$vm" -n 50000 -s 4 -w -r 4194304 >wake 2>&1
 at_least "poll() wakes a reader that waits for half a ring" "$(sed -n 's/^W wakeups=//p' wake)" 2
 is "early enough to lose nothing" "$(total wake full)" 0
 ringdump dump -q -p "$vm" -n 200000 -s 60 >killed 2>&1 &
