@@ -217,7 +217,9 @@ modprobe -r kvm_amd
 modprobe vmprof
 like "without KVM's vendor module START says so" "$(ringdump dump -a -s 1 2>&1)" 'start: No such device'
 modprobe kvm_amd
-unlike "the kernel has nothing to complain about" "$(dmesg)" 'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this)'
+# once a boot the kernel's own unwinder may say, to whoever walks a stack there, that it lacks a register
+unlike "the kernel has nothing to complain about" "$(dmesg | grep -v 'WARNING: missing R1[03] value at ')" \
+	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this)'
 cd /
 cp "$work"/{pmc,timer,steal,hotplug,all,refuse} /out/ 2>/dev/null
 rm -rf "$work"
