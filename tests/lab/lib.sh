@@ -206,14 +206,14 @@ lab_guest_agent_wait()
 lab_guest_workload()
 {
 	lab_guest_workload_put "$1" &&
-	lab_ssh "$1" "nohup /opt/work/shor 33 $2 >/opt/work/shor.log 2>&1 </dev/null &
+	lab_ssh "$1" "nohup /opt/burn/shor 33 $2 >/opt/burn/shor.log 2>&1 </dev/null &
 		nohup sh -c 'end=\$((\$(date +%s) + $2))
 			while [ \$(date +%s) -lt \$end ]; do
 				seq 1 300 >/dev/null; true | wc -c >/dev/null; ls -l /usr/bin >/dev/null
 			done' >/dev/null 2>&1 </dev/null &"
 }
 
-# Copy the programs of tests/lab/workload and their library to /opt/work.
+# Copy the programs of tests/lab/workload and their library to /opt/burn.
 lab_guest_workload_put()
 {
 	local files
@@ -223,7 +223,7 @@ lab_guest_workload_put()
 		return 1
 	fi
 	(cd "$LAB_SHARE" && tar -cf - -- "${files[@]##*/}") |
-		lab_ssh "$1" 'mkdir -p /opt/work && tar -xf - -C /opt/work'
+		lab_ssh "$1" 'mkdir -p /opt/burn && tar -xf - -C /opt/burn'
 }
 
 # lab_guest_reboot NAME [SECONDS] - from inside, as an administrator would.

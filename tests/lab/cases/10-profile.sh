@@ -14,7 +14,7 @@ lab_guest_workload web01 120
 ok "start --domain web01" vmprof start --domain web01 --period 200us --output $f
 sleep 20
 # these have exited when stop comes
-lab_ssh web01 '/opt/work/burn-a 2000'
+lab_ssh web01 '/opt/burn/burn-a 2000'
 ok "stop" vmprof stop
 case_quiet web01
 ok "report" vmprof report $f

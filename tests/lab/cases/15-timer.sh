@@ -9,7 +9,7 @@ case_guest web01 || bail "web01 is up"
 case_idle
 f=/out/timer.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/work/burn-a 100000000"
+case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
 ok "start --event cpu-clock" vmprof start --domain web01 --event cpu-clock --period 2ms --output $f
 sleep 10
 ok "stop" vmprof stop

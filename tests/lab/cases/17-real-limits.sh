@@ -29,7 +29,7 @@ is "the NMI watchdog runs" "$(< $sysctl/nmi_watchdog)" 1
 
 f=/out/real.vmprof
 rm -f $f
-case_guest_run web03 'timeout 100 /opt/work/burn-a 100000000'
+case_guest_run web03 'timeout 100 /opt/burn/burn-a 100000000'
 ok "start" vmprof start --domain web03 --period 200us --output $f
 sleep 10
 ok "stop" vmprof stop

@@ -9,8 +9,8 @@ case_guest web02 || bail "web02 is up"
 case_idle
 f=/out/two.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/work/burn-a 100000000"
-case_guest_run web02 "timeout 60 /opt/work/burn-b 100000000"
+case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
+case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
 sleep 1
 ok "start --domain web01 --domain web02" vmprof start --domain web01 --domain web02 --period 200us --output $f
 # both guests begin many processes, whose page tables come from where they were freed
@@ -37,9 +37,9 @@ is "--domain leaves only that one" "$(case_json '[.domains[].name] | join(" ")')
 # web02 is now a neighbour that nobody profiles
 f=/out/neighbour.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/work/burn-a 100000000"
-case_guest_run web02 "timeout 60 /opt/work/burn-b 100000000"
-case_guest_run web02 "timeout 60 /opt/work/burn-b 100000000"
+case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
+case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
+case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
 ok "start --domain web01 beside a busy web02" vmprof start --domain web01 --period 200us --output $f
 sleep 10
 ok "stop" vmprof stop

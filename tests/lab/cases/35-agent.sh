@@ -20,7 +20,7 @@ output=$(vmprof start --domain web01 --output $f --period 200000 2>&1) || bail "
 pass "start without an agent"
 like "... says so" "$output" "no agent in the guest"
 like "... and what to do" "$output" "start it: systemctl start vmprof-agent"
-case_guest_run web01 '/opt/work/burn-a 100000'
+case_guest_run web01 '/opt/burn/burn-a 100000'
 sleep 5
 output=$(vmprof stop 2>&1) || bail "stop without an agent" "$output"
 lab_ssh web01 'pkill burn-a'
@@ -42,14 +42,14 @@ lab_ssh web01 'systemctl unmask --runtime vmprof-agent; systemctl start vmprof-a
 ok "an agent that comes late is heard" lab_wait 20 agent_runs_again 0
 before=$(agent hellos)
 # "gone" ends while the agent hears it; what runs while nobody hears gets page tables of the dead
-lab_ssh web01 'cp /opt/work/burn-a /tmp/gone; cp /opt/work/burn-b /tmp/unheard
+lab_ssh web01 'cp /opt/burn/burn-a /tmp/gone; cp /opt/burn/burn-b /tmp/unheard
 	for i in 1 2 3 4 5 6 7 8; do /tmp/gone 40; done'
 lab_ssh web01 'systemctl mask --runtime vmprof-agent; systemctl kill -s KILL vmprof-agent; sleep 1
 	for i in 1 2 3 4 5 6 7 8; do /tmp/unheard 100; done
 	systemctl unmask --runtime vmprof-agent; systemctl restart vmprof-agent' 2> /dev/null
 ok "after kill -9 it is heard again" lab_wait 30 agent_runs_again "$before"
-lab_ssh web01 '/opt/work/burn-a 300'
-lab_ssh web01 '/opt/work/burn-b 300'
+lab_ssh web01 '/opt/burn/burn-a 300'
+lab_ssh web01 '/opt/burn/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 pass "stop"
 case_report $f --by process || bail "report"

@@ -8,7 +8,7 @@ plan 32
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
-case_guest_run web01 'timeout 400 /opt/work/burn-a 100000000'
+case_guest_run web01 'timeout 400 /opt/burn/burn-a 100000000'
 
 # All NMIs so far, of all CPUs
 nmis() { awk '/NMI:/ { for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+$/) n += $i } END { print n }' /proc/interrupts; }

@@ -10,11 +10,11 @@ case_idle
 # --- reboot
 f=/out/reboot.vmprof
 ok "start" vmprof start --domain web01 --output $f --period 200000
-lab_ssh web01 '/opt/work/burn-a 300'
+lab_ssh web01 '/opt/burn/burn-a 300'
 ok "the guest reboots" lab_guest_reboot web01
 runs() { [ "$(vmprof status --json | jq -r '.domains[0].agent.state')" = running ]; }
 ok "the agent of the new boot is heard" lab_wait 60 runs
-lab_ssh web01 '/opt/work/burn-b 300'
+lab_ssh web01 '/opt/burn/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 pass "stop"
 case_report $f --by process || bail "report"
@@ -41,7 +41,7 @@ lab_guest_destroy web02
 
 # --- destroyed
 f=/out/destroyed.vmprof
-case_guest_run web01 'timeout 100 /opt/work/burn-a 100000000'
+case_guest_run web01 'timeout 100 /opt/burn/burn-a 100000000'
 ok "start" vmprof start --domain web01 --output $f
 sleep 5
 virsh -q destroy web01

@@ -15,7 +15,7 @@ case_guest()
 	fi
 	lab_ssh "$1" true > /dev/null 2>&1 || lab_guest_wait "$1" || return
 	lab_ssh "$1" rpm -q vmprof-guest-agent > /dev/null 2>&1 || lab_guest_install_agent "$1" || return
-	lab_ssh "$1" test -x /opt/work/shor || lab_guest_workload_put "$1"
+	lab_ssh "$1" test -x /opt/burn/shor || lab_guest_workload_put "$1"
 }
 
 # case_idle - no session runs, whatever the case before left.
