@@ -169,6 +169,35 @@ static int read_ksyms(struct vmp_cursor *c, struct vmp_msg_ksyms *m)
 	       m->text.len <= m->total - m->offset;
 }
 
+static int read_jitmap(struct vmp_cursor *c, struct vmp_msg_jitmap *m)
+{
+	m->tsc = vmp_cursor_u64(c);
+	m->tgid = vmp_cursor_u32(c);
+	m->after = vmp_cursor_u32(c);
+	m->text = read_span(c, vmp_cursor_left(c));
+	return m->text.len && m->text.p[m->text.len - 1] == '\n';
+}
+
+static int read_tasks(struct vmp_cursor *c, struct vmp_msg_tasks *m)
+{
+	m->tsc = vmp_cursor_u64(c);
+	m->linear_base = vmp_cursor_u64(c);
+	m->linear_bytes = vmp_cursor_u64(c);
+	m->init_task = vmp_cursor_u64(c);
+	m->init_task_gpa = vmp_cursor_u64(c);
+	m->flags_offset = vmp_cursor_u32(c);
+	m->pid_offset = vmp_cursor_u32(c);
+	m->tgid_offset = vmp_cursor_u32(c);
+	m->comm_offset = vmp_cursor_u32(c);
+	m->kthread_flag = vmp_cursor_u32(c);
+	m->lack = vmp_cursor_u32(c);
+	m->nr_cpus = vmp_cursor_u32(c);
+	vmp_cursor_u32(c);
+	m->cpus = *c;
+	return m->nr_cpus <= VMPROF_TASKS_CPUS_MAX &&
+	       vmp_cursor_left(c) >= m->nr_cpus * sizeof(struct vmprof_task_cpu);
+}
+
 static int read_object(struct vmp_cursor *c, struct vmp_msg_object *m)
 {
 	m->file = vmp_cursor_u32(c);
@@ -213,6 +242,10 @@ static int read_message(struct vmp_cursor *c, struct vmp_agent_msg *msg)
 		return read_lost(c, &msg->lost);
 	case VMPROF_MSG_KSYMS:
 		return read_ksyms(c, &msg->ksyms);
+	case VMPROF_MSG_JITMAP:
+		return read_jitmap(c, &msg->jitmap);
+	case VMPROF_MSG_TASKS:
+		return read_tasks(c, &msg->tasks);
 	case VMPROF_MSG_OBJECT:
 		return read_object(c, &msg->object);
 	}
@@ -241,5 +274,16 @@ int vmp_agent_msg_next_map(struct vmp_msg_proc *proc, struct vmp_msg_map *map)
 	proc->nr_maps--;
 	read_map(&proc->maps, map);
 	skip_padding(&proc->maps, begin);
+	return 1;
+}
+
+int vmp_agent_msg_next_cpu(struct vmp_msg_tasks *tasks, struct vmp_msg_task_cpu *cpu)
+{
+	if (!tasks->nr_cpus)
+		return 0;
+	tasks->nr_cpus--;
+	cpu->apic_id = vmp_cursor_u32(&tasks->cpus);
+	vmp_cursor_u32(&tasks->cpus);
+	cpu->current_gpa = vmp_cursor_u64(&tasks->cpus);
 	return 1;
 }

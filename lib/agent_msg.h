@@ -113,12 +113,35 @@ struct vmp_msg_ksyms {
 	struct vmp_span text;
 };
 
+struct vmp_msg_jitmap {
+	uint64_t tsc;
+	uint32_t tgid;
+	uint32_t after;
+	struct vmp_span text;		/* ends with a newline */
+};
+
 struct vmp_msg_object {
 	uint32_t file;			/* >= 1 */
 	uint32_t status;		/* 0, or errno of the guest: no data then */
 	uint64_t offset;		/* offset + data.len <= total */
 	uint64_t total;			/* <= VMPROF_OBJECT_BYTES_MAX */
 	struct vmp_span data;
+};
+
+struct vmp_msg_task_cpu {
+	uint32_t apic_id;
+	uint64_t current_gpa;
+};
+
+struct vmp_msg_tasks {
+	uint64_t tsc;
+	uint64_t linear_base, linear_bytes;
+	uint64_t init_task, init_task_gpa;
+	uint32_t flags_offset, pid_offset, tgid_offset, comm_offset;
+	uint32_t kthread_flag;
+	uint32_t lack;			/* VMPROF_TASKS_LACK_*, or one of a later version */
+	uint32_t nr_cpus;		/* <= VMPROF_TASKS_CPUS_MAX; all of them are there */
+	struct vmp_cursor cpus;		/* for vmp_agent_msg_next_cpu() */
 };
 
 struct vmp_agent_msg {
@@ -134,6 +157,8 @@ struct vmp_agent_msg {
 		struct vmp_msg_file file;
 		struct vmp_msg_lost lost;
 		struct vmp_msg_ksyms ksyms;
+		struct vmp_msg_jitmap jitmap;
+		struct vmp_msg_tasks tasks;
 		struct vmp_msg_object object;
 	};
 };
@@ -159,5 +184,8 @@ int vmp_agent_msg_parse(unsigned int type, const void *payload, size_t len,
  * Return: 1 a map, 0 no more.
  */
 int vmp_agent_msg_next_map(struct vmp_msg_proc *proc, struct vmp_msg_map *map);
+
+/** vmp_agent_msg_next_cpu() - Next CPU of a TASKS.  Return: 1 a CPU, 0 no more. */
+int vmp_agent_msg_next_cpu(struct vmp_msg_tasks *tasks, struct vmp_msg_task_cpu *cpu);
 
 #endif

@@ -28,6 +28,16 @@ ssize_t vmp_msg_fixed(unsigned int type)
 	return -ENOENT;
 }
 
+int vmp_msg_is_bulk(unsigned int type)
+{
+	switch (type) {
+#define X(name, number, size, bulk) case number: return bulk;
+	VMPROF_MESSAGES(X)
+#undef X
+	}
+	return 0;
+}
+
 static uint32_t frame_crc(const struct vmprof_frame *wire, const void *payload, size_t len)
 {
 	struct vmprof_frame h = *wire;
@@ -120,6 +130,7 @@ int vmp_frame_next(struct vmp_frame_decoder *d, struct vmprof_frame *frame,
 		if (d->end - d->begin < sizeof(wire) + f.len)
 			return 0;
 		if (f.crc != frame_crc(&wire, d->buf + d->begin + sizeof(wire), f.len)) {
+			d->stats.vain_bytes += f.len;
 			reject(d);
 			continue;
 		}

@@ -23,6 +23,8 @@ struct vmp_frame_stats {
 				   shorter than its type needs */
 	uint64_t seq_gaps;	/* frames missing by their sequence number */
 	uint64_t unknown;	/* frames of unknown type (given out all the same) */
+	uint64_t vain_bytes;	/* whose checksum was made and was wrong: a stream of
+				   false headers makes many times its own length of them */
 };
 
 struct vmp_frame_decoder {
@@ -89,5 +91,8 @@ const char *vmp_msg_name(unsigned int type);
 
 /** vmp_msg_fixed() - Size of the fixed part of a type's payload; -ENOENT unknown. */
 ssize_t vmp_msg_fixed(unsigned int type);
+
+/** vmp_msg_is_bulk() - Is a type sent within the credit only? */
+int vmp_msg_is_bulk(unsigned int type);
 
 #endif

@@ -24,7 +24,9 @@
  *                                    <------    START(token)
  *       SNAP_BEGIN(token) PROC, MAP... SNAP_END(token)
  *       KSYMS...                     ------>    (bulk: within CREDIT)
+ *       TASKS                        ------>    (to hosts of version 4 on)
  *       FORK EXEC COMM MAP EXIT ...  ------>
+ *       JITMAP...                    ------>    (bulk; to hosts of version 2 on)
  *       LOST                         ------>    (whenever something was lost)
  *                                    <------    CREDIT(bytes)
  *                                    <------    STOP(token)
@@ -34,14 +36,16 @@
  *
  *   A second HOST_HELLO at any time starts over (collector restarted).  An agent
  *   whose host is connected but has not greeted it for a second says HELLO on its
- *   own: it was restarted, or the guest was; the host starts over with HOST_HELLO.
+ *   own: it was restarted, or the guest was, or it is slow; the host starts over
+ *   with HOST_HELLO.  To each HOST_HELLO that an agent reads it says HELLO; with one
+ *   for an earlier greeting the START that is on its way to it still holds.
  *   Either side closes the port to end.  Without a host the guest module traces
  *   nothing.
  *
  * Flow control
  *   Events and snapshots are sent as they come; the port's own back pressure
  *   and the guest's bounded ring hold them, and what does not fit is counted
- *   in LOST.  Bulk (KSYMS, OBJECT) is sent only while the agent has credit,
+ *   in LOST.  Bulk (KSYMS, JITMAP, OBJECT) is sent only while the agent has credit,
  *   with lower priority than events; each payload byte of bulk uses one byte
  *   of credit.
  *
@@ -51,8 +55,14 @@
  *
  * Time
  *   Every event carries the guest's TSC, read when it happened.  SNAP_BEGIN,
- *   SNAP_END, PROC, MAP, FORK, EXEC, COMM and EXIT arrive in the order of it,
+ *   SNAP_END, PROC, MAP, FORK, EXEC, COMM, EXIT and TASKS arrive in the order of it,
  *   over all CPUs; maps inside an EXIT are a moment older than the EXIT.
+ *
+ * Without the module (VMPROF_HELLO_NO_MODULE)
+ *   cr3 is 0 everywhere, and events come from the kernel's perf, some milliseconds behind what
+ *   the snapshot tells.  A FORK has no name (it is the parent's), an EXEC comes once, without
+ *   EXEC_DONE, and an EXIT has no maps.  EXIT says LAST where the process had ended by the time
+ *   that it was told: of several threads more than one may.
  */
 #ifndef VMPROF_AGENT_PROTO_H
 #define VMPROF_AGENT_PROTO_H
@@ -60,7 +70,7 @@
 #include <linux/types.h>
 
 #define VMPROF_PORT_NAME	"org.vmprof.agent.0"
-#define VMPROF_PROTO_VERSION	1
+#define VMPROF_PROTO_VERSION	4	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS */
 #define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
 
 #define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
@@ -75,6 +85,9 @@
 #define VMPROF_EXIT_MAPS_MAX	512U		/* maps in one EXIT */
 #define VMPROF_OBJECT_BYTES_MAX	(1ULL << 30)	/* of one object */
 #define VMPROF_KSYMS_BYTES_MAX	(64U << 20)
+#define VMPROF_JITMAP_BYTES_MAX	(32U << 20)	/* of one program, as the agent sends it */
+#define VMPROF_JITMAPS_BYTES_MAX (256U << 20)	/* of all, in one conversation */
+#define VMPROF_TASKS_CPUS_MAX	2048U		/* in one TASKS */
 
 struct vmprof_frame {
 	__le32 magic;		/* VMPROF_FRAME_MAGIC */
@@ -111,7 +124,9 @@ struct vmprof_frame {
 	X(LOST,		0x8b, sizeof(struct vmprof_agent_lost), 0) \
 	X(DONE,		0x8c, sizeof(struct vmprof_token), 0) \
 	X(KSYMS,	0x8d, sizeof(struct vmprof_ksyms), 1) \
-	X(OBJECT,	0x8e, sizeof(struct vmprof_object), 1)
+	X(OBJECT,	0x8e, sizeof(struct vmprof_object), 1) \
+	X(JITMAP,	0x8f, sizeof(struct vmprof_jitmap), 1) \
+	X(TASKS,	0x90, sizeof(struct vmprof_task_layout), 0)
 
 enum vmprof_msg {
 #define X(name, number, size, bulk) VMPROF_MSG_##name = number,
@@ -137,6 +152,14 @@ struct vmprof_credit {
 	__le64 bytes;		/* added to what is left */
 };
 
+/*
+ * The debug file of a file (symbols that were stripped from it, as the guest's
+ * distribution installs them below /usr/lib/debug/.build-id) is asked for with
+ * this bit in @file, and its OBJECTs have the bit too.  An agent that has none,
+ * or knows of none, answers with a status.  Its size is the answer's total.
+ */
+#define VMPROF_OBJECT_DEBUG	(1U << 31)
+
 struct vmprof_get_object {
 	__le32 file;		/* vmprof_file.file */
 	__le32 len;		/* bytes wanted; the agent may send several OBJECTs */
@@ -149,6 +172,7 @@ struct vmprof_get_object {
 #define VMPROF_HELLO_PTI	(1U << 0)	/* CR3 bit 12 selects the user half */
 #define VMPROF_HELLO_LA57	(1U << 1)	/* 5-level paging */
 #define VMPROF_HELLO_NO_MODULE	(1U << 2)	/* degraded: no vmprof_guest.ko */
+#define VMPROF_HELLO_UNASKED	(1U << 3)	/* answers no HOST_HELLO (agents of version 3 on) */
 
 struct vmprof_hello {
 	__le32 version;
@@ -244,16 +268,19 @@ struct vmprof_file {
 /* Causes of loss in the guest; count since HELLO (not since the last LOST) */
 enum {
 	VMPROF_GLOST_RING	= 0,	/* module's ring was full */
-	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy: maps of an exit not read */
+	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy: maps of an exit (or, by /proc, of a process) not read */
 	VMPROF_GLOST_PATH	= 2,	/* a path was longer than the limit: cut */
 	VMPROF_GLOST_PROTO	= 3,	/* frames from the host that made no sense */
 	VMPROF_GLOST_MISSED	= 4,	/* a probe was hit where it could not run */
 	VMPROF_GLOST_FILES	= 5,	/* table of files was full: no FILE sent */
+	VMPROF_GLOST_JIT	= 6,	/* JIT maps that were not sent, or not to their end */
+	VMPROF_GLOST_STUCK	= 7,	/* reads of files that were given up: they took too long */
 	VMPROF_GLOST_NR		= 8,
 };
 
 struct vmprof_agent_lost {
-	__le64 tsc;
+	__le64 tsc;		/* when it was counted; without the module, as soon as events were
+				   lost: up to when none was */
 	__le64 count[VMPROF_GLOST_NR];
 };
 
@@ -261,12 +288,69 @@ struct vmprof_agent_lost {
  * A piece of the guest's kernel symbols: text as in /proc/kallsyms, text
  * symbols (t T w W) only, sorted by address, each line
  *   "address type name[\t[module]]\n".
- * A line may span two pieces.  total is the same in all of them.
+ * A line may span two pieces.  total is the same in all of them.  Modules that
+ * come or go while the session runs make the agent send all of it again.
  */
 struct vmprof_ksyms {
 	__le64 offset;
 	__le64 total;
 	/* char text[frame.len - sizeof] */
+};
+
+/*
+ * Names of code that a program made while it runs, from /tmp/perf-PID.map as the
+ * program's root and PID namespace have it: whole lines
+ *   "start size name\n", both numbers hexadecimal;
+ * or the same made of a jitdump file.  A later line holds where it overlaps
+ * earlier ones.  tsc is that of a MAP of the program, of code that lies in no
+ * file or of the jitdump file: with tgid it tells which program of which process.
+ * The lines were not there yet at tsc + (after << VMPROF_JITMAP_AFTER_SHIFT): an
+ * earlier line at the same address holds up to then.  0: they may have been there from the beginning on.
+ * A host that says version 1 is sent none: it would give no credit for them.
+ */
+#define VMPROF_JITMAP_AFTER_SHIFT	20
+
+struct vmprof_jitmap {
+	__le64 tsc;
+	__le32 tgid;
+	__le32 after;
+	/* char text[frame.len - sizeof] */
+};
+
+/* vmprof_task_layout.lack: why the host cannot look which task runs */
+enum {
+	VMPROF_TASKS_LACK_NONE	= 0,	/* it can */
+	VMPROF_TASKS_LACK_ENCRYPTED = 1,	/* the guest's memory is encrypted */
+	VMPROF_TASKS_LACK_NR
+};
+
+/* A CPU of the guest */
+struct vmprof_task_cpu {
+	__le32 apic_id;		/* which is KVM's number of the vCPU */
+	__le32 reserved;
+	__le64 current_gpa;	/* of the pointer to the task_struct that runs on it */
+};
+
+/*
+ * Where the guest's kernel keeps the task that runs on each CPU: for the host to
+ * look there at a sample.  Sent when tracing starts, and again when a CPU has come
+ * up that the last one did not hold.  With a lack, the rest is 0.
+ */
+struct vmprof_task_layout {
+	__le64 tsc;
+	__le64 linear_base;	/* gva of the kernel's map of all memory: gpa = gva - linear_base */
+	__le64 linear_bytes;
+	__le64 init_task;	/* gva of the one task_struct outside of it ... */
+	__le64 init_task_gpa;	/* ... and its gpa */
+	__le32 flags_offset;	/* in task_struct: flags, pid, tgid, comm */
+	__le32 pid_offset;
+	__le32 tgid_offset;
+	__le32 comm_offset;
+	__le32 kthread_flag;	/* bit of flags: a kernel thread */
+	__le32 lack;		/* VMPROF_TASKS_LACK_* */
+	__le32 nr_cpus;
+	__le32 reserved;
+	/* struct vmprof_task_cpu cpu[nr_cpus]; */
 };
 
 /* A piece of a file.  status 0, or a positive errno of the guest's open or
@@ -275,7 +359,7 @@ struct vmprof_object {
 	__le32 file;
 	__le32 status;
 	__le64 offset;
-	__le64 total;		/* size of the file */
+	__le64 total;		/* size of the file (of the debug file) */
 	/* __u8 data[frame.len - sizeof] */
 };
 
@@ -290,5 +374,8 @@ _Static_assert(sizeof(struct vmprof_map) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_file) == 88, "proto size");
 _Static_assert(sizeof(struct vmprof_agent_lost) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_ksyms) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_jitmap) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_task_cpu) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_task_layout) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_object) == 24, "proto size");
 #endif /* VMPROF_AGENT_PROTO_H */

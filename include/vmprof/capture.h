@@ -28,7 +28,7 @@
 #include <linux/types.h>
 
 #define VMPROF_CAP_MAGIC	0x0a1a0d464f52504dULL	/* "MPROF\r\x1a\n" */
-#define VMPROF_CAP_VERSION	1
+#define VMPROF_CAP_VERSION	2	/* 2: instructions sampled beside the event */
 #define VMPROF_CAP_COMPAT	1	/* oldest reader that understands the file */
 #define VMPROF_CAP_RAW_MAX	(64U << 20)
 #define VMPROF_CAP_SUFFIX	".vmprof"
@@ -50,8 +50,9 @@ struct vmprof_cap_header {
 
 /* vmprof_cap_block.flags */
 #define VMPROF_CAP_ZSTD		(1U << 0)
-#define VMPROF_CAP_SAMPLES	(1U << 1)	/* RECORDS: whole SAMPLE records of this
-						   version's size and nothing else, so a
+#define VMPROF_CAP_SAMPLES	(1U << 1)	/* RECORDS: whole struct vmprof_samples of
+						   this version's size, their struct
+						   vmprof_rec_lbrs, and nothing else, so a
 						   search for others may skip the block */
 
 struct vmprof_cap_block {
@@ -72,14 +73,20 @@ enum vmprof_cap_type {
 	/*
 	 * JSON object, source 0, first block.  Keys: "host", "release", "vendor",
 	 * "event", "period", "trigger" ("pmc" or "timer"), "command", "version",
-	 * "cpus".
+	 * "cpus"; "instruction_period" where instructions were sampled beside cycles;
+	 * "lbr" where branches were recorded: {"branches": [...], "format": ...}, with
+	 * the words "kernel", "user", "cond", "call-rel", "call-ind", "ret", "jump-ind",
+	 * "jump-rel", "far", and "from-to", "from", "to" or "from-to-cycles".
 	 */
 	VMPROF_CAP_META		= 1,
 	/* JSON object about one VM, source = VM id (QEMU's tgid).  Keys: "name",
 	   "uuid", "pid", "vcpus": [{"id","tid"}], "ram": [{"gpa","size","hva"}],
-	   "clock_source" ("qmp", "debugfs", "driver"), "agent" (bool). */
+	   "clock_source" ("qmp", "debugfs", "driver"), "agent" (bool), "tasks": whether the
+	   driver looks which of the guest's tasks runs ("on"), or why not ("not-told",
+	   "old-module", "no-query-vmprof", "encrypted", "no-sense"). */
 	VMPROF_CAP_VM		= 2,
-	/* struct vmprof_record stream of uapi.h, pads removed; source = pCPU */
+	/* struct vmprof_record stream of uapi.h, pads removed; source = pCPU.  A sample
+	   and its branches (REC_LBR) are in the same block */
 	VMPROF_CAP_RECORDS	= 3,
 	/* struct vmprof_frame + payload, one after the other, checked by the
 	   collector, in order of arrival; source = VM id.  OBJECT frames are not
@@ -133,6 +140,9 @@ struct vmprof_cap_totals {
 	__le64 lost[8];		/* VMPROF_LOST_* */
 	__le64 start_tsc;
 	__le64 end_tsc;
+	/* since version 2; a shorter block has 0 */
+	__le64 instruction_interrupts;
+	__le64 instruction_count;
 };
 
 struct vmprof_cap_index_entry {
@@ -147,6 +157,6 @@ struct vmprof_cap_index_entry {
 _Static_assert(sizeof(struct vmprof_cap_header) == 64, "capture size");
 _Static_assert(sizeof(struct vmprof_cap_block) == 48, "capture size");
 _Static_assert(sizeof(struct vmprof_cap_clock) == 40, "capture size");
-_Static_assert(sizeof(struct vmprof_cap_totals) == 136, "capture size");
+_Static_assert(sizeof(struct vmprof_cap_totals) == 152, "capture size");
 _Static_assert(sizeof(struct vmprof_cap_index_entry) == 32, "capture size");
 #endif /* VMPROF_CAPTURE_H */
