@@ -42,6 +42,8 @@ static int vmph_release(struct inode *inode, struct file *file)
 static long vmph_ioc_query(struct vmprof_query __user *user)
 {
 	struct perf_event_attr cycles;
+	bool lbr_cycles;
+	u8 lbr_entries;
 	struct vmprof_query query = {
 		.version = VMPROF_UAPI_VERSION,
 		.compat = VMPROF_UAPI_COMPAT,
@@ -59,6 +61,10 @@ static long vmph_ioc_query(struct vmprof_query __user *user)
 		query.features |= VMPROF_FEAT_STEAL;
 	if (vmph_kvm_mediated_pmu())
 		query.features |= VMPROF_FEAT_MEDIATED;
+	query.lbr_lack = vmph_lbr_lack(&lbr_entries, &lbr_cycles);
+	query.lbr_entries = lbr_entries;
+	if (!query.lbr_lack)
+		query.features |= VMPROF_FEAT_LBR | (lbr_cycles ? VMPROF_FEAT_LBR_CYCLES : 0);
 	return copy_to_user(user, &query, sizeof(query)) ? -EFAULT : 0;
 }
 
@@ -95,6 +101,15 @@ static long vmph_ioc_stats(struct vmph_session *session, struct vmprof_cpu_stats
 	return copy_to_user(user, &stats, sizeof(stats)) ? -EFAULT : 0;
 }
 
+static long vmph_ioc_tasks(struct vmph_session *session, struct vmprof_tasks __user *user)
+{
+	struct vmprof_tasks told;
+
+	if (copy_from_user(&told, user, sizeof(told)))
+		return -EFAULT;
+	return vmph_session_tasks(session, &told);
+}
+
 static long vmph_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct vmph_session *session = file->private_data;
@@ -112,6 +127,8 @@ static long vmph_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return 0;
 	case VMPROF_IOC_STATS:
 		return vmph_ioc_stats(session, user);
+	case VMPROF_IOC_TASKS:
+		return vmph_ioc_tasks(session, user);
 	default:
 		return -ENOTTY;
 	}

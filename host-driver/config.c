@@ -14,6 +14,11 @@
 
 #define VMPH_TIMER_MIN_NS	10000	/* perf makes any shorter cpu-clock period this long */
 
+static bool vmph_config_period(u64 period)
+{
+	return period >= VMPROF_PERIOD_MIN && period <= S64_MAX;
+}
+
 static bool vmph_config_sane(const struct vmprof_config *config)
 {
 	if (config->size != sizeof(*config) || config->reserved0 || config->reserved1 ||
@@ -21,13 +26,15 @@ static bool vmph_config_sane(const struct vmprof_config *config)
 		return false;
 	if (config->flags & ~(VMPROF_CFG_ALL | VMPROF_CFG_TIMER))
 		return false;
-	if (config->period < VMPROF_PERIOD_MIN || config->period > S64_MAX)
+	if (!vmph_config_period(config->period) ||
+	    (config->instruction_period && !vmph_config_period(config->instruction_period)))
 		return false;
 	if (config->ring_bytes < VMPROF_RING_MIN || config->ring_bytes > VMPROF_RING_MAX ||
 	    !is_power_of_2(config->ring_bytes) || config->ring_bytes < PAGE_SIZE ||
 	    config->wake_bytes > config->ring_bytes)
 		return false;
-	if (config->nr_vms > VMPROF_MAX_VMS)
+	if (config->nr_vms > VMPROF_MAX_VMS ||
+	    !vmph_branches_sane(config->lbr_branches, config->lbr_format))
 		return false;
 	return (config->flags & VMPROF_CFG_ALL) || config->nr_vms;
 }
@@ -46,6 +53,28 @@ static bool vmph_config_split(const struct vmph_session *session)
 	return !session->timer;
 }
 
+/* Branches beside the samples */
+static int vmph_config_lbr(struct vmph_session *session, const struct vmprof_config *config)
+{
+	struct vmph_lbr *lbr = &session->lbr;
+	bool cycles;
+
+	lbr->branches = config->lbr_branches;
+	lbr->format = config->lbr_format;
+	if (!lbr->branches)
+		return 0;
+	if (session->timer)
+		return -EINVAL;
+	/* without an event for each side nothing tells whose branches they are */
+	if (vmph_lbr_lack(&lbr->entries, &cycles) || !vmph_branches_tell_entry(lbr->branches) ||
+	    (lbr->format == VMPROF_LBR_FROM_TO_CYCLES && !cycles) || !session->split)
+		return -EOPNOTSUPP;
+	if (!vmph_lbr_by_perf(lbr))
+		return 0;
+	vmph_lbr_attr(&session->attr);
+	return vmph_counters_try(&session->attr);
+}
+
 /* The event that samples, from what the user asked for */
 static int vmph_config_event(struct vmph_session *session, const struct vmprof_config *config)
 {
@@ -56,7 +85,7 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 	    config->event_config == PERF_COUNT_SW_CPU_CLOCK)
 		timer = true;
 	if (timer) {
-		if (config->period < VMPH_TIMER_MIN_NS)
+		if (config->period < VMPH_TIMER_MIN_NS || config->instruction_period)
 			return -EINVAL;
 		vmph_counters_attr(&session->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
 				   config->period);
@@ -71,7 +100,11 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 		session->attr.config2 = config->event_config2;
 	}
 	session->timer = timer;
+	vmph_counters_attr(&session->second, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+			   config->instruction_period);
 	err = vmph_counters_try(&session->attr);
+	if (!err && config->instruction_period)
+		err = vmph_counters_try(&session->second);
 	session->split = !err && vmph_config_split(session);
 	return err == -ENOENT || err == -ENODEV ? -EOPNOTSUPP : err;
 }
@@ -111,6 +144,9 @@ int vmph_config_take(struct vmph_session *session, const struct vmprof_config *c
 	if (err)
 		return err;
 	err = vmph_config_event(session, config);
+	if (err)
+		return err;
+	err = vmph_config_lbr(session, config);
 	if (err)
 		return err;
 	session->ring_bytes = config->ring_bytes;

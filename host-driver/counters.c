@@ -57,6 +57,13 @@ static struct perf_event *vmph_counting(struct vmph_cpu *cpu, u64 config)
 	return NULL;
 }
 
+static u64 vmph_counter_now(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	return event ? perf_event_read_value(event, &enabled, &running) : 0;
+}
+
 /* Release one event and hand out what it counted */
 static u64 vmph_counter_end(struct perf_event **event)
 {
@@ -71,12 +78,20 @@ static u64 vmph_counter_end(struct perf_event **event)
 	return total;
 }
 
-static struct perf_event *vmph_sampling(struct vmph_cpu *cpu, const struct perf_event_attr *attr)
+static struct perf_event *vmph_sampling(struct vmph_cpu *cpu, const struct perf_event_attr *attr,
+					perf_overflow_handler_t handler)
 {
+	bool has_branches = attr->sample_type & PERF_SAMPLE_BRANCH_STACK;
 	struct perf_event *event;
 	struct perf_event_attr copy = *attr;
 
-	event = perf_event_create_kernel_counter(&copy, cpu->cpu, NULL, vmph_on_overflow, cpu);
+	/* the filter of branches must be there before it is on its counter */
+	copy.disabled = has_branches;
+	event = perf_event_create_kernel_counter(&copy, cpu->cpu, NULL, handler, cpu);
+	if (!IS_ERR(event) && has_branches) {
+		vmph_lbr_filter(event, cpu->session->lbr.branches);
+		perf_event_enable(event);
+	}
 	/* a pinned event that got no counter is in error, not active */
 	if (!IS_ERR(event) && READ_ONCE(event->state) != PERF_EVENT_STATE_ACTIVE) {
 		perf_event_release_kernel(event);
@@ -85,44 +100,70 @@ static struct perf_event *vmph_sampling(struct vmph_cpu *cpu, const struct perf_
 	return event;
 }
 
-int vmph_counters_arm(struct vmph_cpu *cpu)
+/* Take a trigger's counters away. Return: what they counted. */
+static u64 vmph_trigger_end(struct vmph_trigger *trigger)
 {
-	struct vmph_session *session = cpu->session;
-	struct perf_event_attr attr = session->attr;
-	struct vmph_counters *ctr = &cpu->counters;
+	u64 count = 0;
+	unsigned int i;
+
+	for (i = 0; i < VMPH_SAMPLE_NR; i++)
+		count += vmph_counter_end(&trigger->event[i]);
+	return count;
+}
+
+static int vmph_trigger_arm(struct vmph_cpu *cpu, struct vmph_trigger *trigger,
+			    const struct perf_event_attr *event_attr, perf_overflow_handler_t handler)
+{
+	struct perf_event_attr attr = *event_attr;
+	bool split = cpu->session->split;
 	struct perf_event *event;
 	unsigned int i;
 
+	trigger->armed_interrupts = trigger->interrupts;
+	for (i = 0; i < VMPH_SAMPLE_NR && vmph_counters_side(&attr, i, split); i++) {
+		event = vmph_sampling(cpu, &attr, handler);
+		if (IS_ERR(event)) {
+			vmph_trigger_end(trigger);
+			return PTR_ERR(event);
+		}
+		trigger->event[i] = event;
+	}
+	return 0;
+}
+
+int vmph_counters_arm(struct vmph_cpu *cpu)
+{
+	struct vmph_session *session = cpu->session;
+	struct vmph_counters *ctr = &cpu->counters;
+	struct perf_event *cycles;
+	int err;
+
 	ctr->last_cycles = 0;
 	ctr->last_instructions = 0;
-	ctr->armed_interrupts = cpu->ring.producer->interrupts;
 
+	err = vmph_lbr_arm(cpu);
+	if (err)
+		return err;
 	/* the sampling events first: they must not fail for the sake of the others */
-	for (i = 0; i < VMPH_SAMPLE_NR && vmph_counters_side(&attr, i, session->split); i++) {
-		event = vmph_sampling(cpu, &attr);
-		if (IS_ERR(event))
-			goto release_samples;
-		ctr->sample[i] = event;
+	err = vmph_trigger_arm(cpu, &ctr->main, &session->attr, vmph_on_overflow);
+	if (!err && session->second.sample_period)
+		err = vmph_trigger_arm(cpu, &ctr->second, &session->second, vmph_on_instructions);
+	if (err) {
+		vmph_trigger_end(&ctr->main);
+		vmph_lbr_disarm(cpu);
+		return err;
 	}
 	if (session->want_counts) {
-		struct perf_event *cycles = vmph_counting(cpu, PERF_COUNT_HW_CPU_CYCLES);
-
+		cycles = vmph_counting(cpu, PERF_COUNT_HW_CPU_CYCLES);
 		WRITE_ONCE(ctr->instructions, vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS));
 		WRITE_ONCE(ctr->cycles, cycles);
 	}
 	ctr->was_armed = true;
 	return 0;
-
-release_samples:
-	while (i--) {
-		perf_event_release_kernel(ctr->sample[i]);
-		ctr->sample[i] = NULL;
-	}
-	return PTR_ERR(event);
 }
 
 /*
- * What the sampling events should have counted.  perf stops an event that it
+ * What a sampling event should have counted.  perf stops an event that it
  * throttles, so its own count does not tell; the counters beside it go on.
  */
 static u64 vmph_true_count(const struct perf_event_attr *attr, u64 count, u64 cycles,
@@ -137,11 +178,12 @@ static u64 vmph_true_count(const struct perf_event_attr *attr, u64 count, u64 cy
 	return count;
 }
 
-/* Overflows that the count asks for and that never came; each event keeps a part of a period */
-static void vmph_count_throttled(struct vmph_cpu *cpu, u64 count)
+/* Overflows that the count asks for and that never came; each counter keeps a part of a period */
+static void vmph_count_throttled(struct vmph_cpu *cpu, const struct vmph_trigger *trigger,
+				 u64 period, u64 count)
 {
-	u64 due = count / cpu->session->attr.sample_period;
-	u64 came = cpu->ring.producer->interrupts - cpu->counters.armed_interrupts;
+	u64 came = trigger->interrupts - trigger->armed_interrupts;
+	u64 due = count / period;
 
 	if (due > came + VMPH_SAMPLE_NR)
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED, due - came);
@@ -149,37 +191,47 @@ static void vmph_count_throttled(struct vmph_cpu *cpu, u64 count)
 
 void vmph_counters_disarm(struct vmph_cpu *cpu)
 {
+	const struct vmph_session *session = cpu->session;
 	struct vmph_counters *ctr = &cpu->counters;
-	u64 count = 0, cycles, instructions;
-	unsigned int i;
+	u64 count, second, cycles, instructions;
 
-	if (!ctr->sample[0])
+	if (!ctr->main.event[0])
 		return;
-	for (i = 0; i < VMPH_SAMPLE_NR; i++)
-		count += vmph_counter_end(&ctr->sample[i]);
-	cycles = vmph_counter_end(&ctr->cycles);
-	instructions = vmph_counter_end(&ctr->instructions);
-	vmph_count_throttled(cpu, vmph_true_count(&cpu->session->attr, count, cycles, instructions));
-	ctr->sum_sample += count;
-	ctr->sum_cycles += cycles;
-	ctr->sum_instructions += instructions;
+	/* they go on while the events are taken down, which may take some periods: look before */
+	cycles = vmph_counter_now(ctr->cycles);
+	instructions = vmph_counter_now(ctr->instructions);
+	count = vmph_trigger_end(&ctr->main);
+	second = vmph_trigger_end(&ctr->second);
+	vmph_count_throttled(cpu, &ctr->main, session->attr.sample_period,
+			     vmph_true_count(&session->attr, count, cycles, instructions));
+	if (session->second.sample_period)
+		vmph_count_throttled(cpu, &ctr->second, session->second.sample_period,
+				     max(second, instructions));
+	vmph_lbr_disarm(cpu);
+	ctr->sum_cycles += vmph_counter_end(&ctr->cycles);
+	ctr->sum_instructions += vmph_counter_end(&ctr->instructions);
+	ctr->main.sum += count;
+	ctr->second.sum += second;
 }
 
-void vmph_counters_total(struct vmph_counters *ctr, u64 *sample, u64 *cycles, u64 *instructions)
+static u64 vmph_trigger_total(const struct vmph_trigger *trigger)
 {
-	u64 enabled, running;
+	u64 total = trigger->sum;
 	unsigned int i;
 
-	*sample = ctr->sum_sample;
-	*cycles = ctr->sum_cycles;
-	*instructions = ctr->sum_instructions;
 	for (i = 0; i < VMPH_SAMPLE_NR; i++)
-		if (ctr->sample[i])
-			*sample += perf_event_read_value(ctr->sample[i], &enabled, &running);
-	if (ctr->cycles)
-		*cycles += perf_event_read_value(ctr->cycles, &enabled, &running);
-	if (ctr->instructions)
-		*instructions += perf_event_read_value(ctr->instructions, &enabled, &running);
+		total += vmph_counter_now(trigger->event[i]);
+	return total;
+}
+
+void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *stats)
+{
+	stats->online = ctr->was_armed;
+	stats->event_count = vmph_trigger_total(&ctr->main);
+	stats->instruction_count = vmph_trigger_total(&ctr->second);
+	stats->instruction_interrupts = READ_ONCE(ctr->second.interrupts);
+	stats->cycles = ctr->sum_cycles + vmph_counter_now(ctr->cycles);
+	stats->instructions = ctr->sum_instructions + vmph_counter_now(ctr->instructions);
 }
 
 /*

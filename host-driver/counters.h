@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * counters.h - the perf events of one pCPU: those that sample, and cycles and
- * instructions beside them.
+ * instructions that only count beside them.
  *
  * Guest and host have a sampling event each wherever the PMU can tell them
  * apart: which one overflowed says whose overflow it was.  What the NMI finds
@@ -16,22 +16,30 @@
 
 #define VMPH_SAMPLE_NR	2	/* guest's, host's; or one for both */
 
+/* What makes samples: one event in so many counters */
+struct vmph_trigger {
+	struct perf_event *event[VMPH_SAMPLE_NR];	/* the first is NULL: not armed */
+	u64 interrupts;				/* overflows since the first START */
+	u64 armed_interrupts;			/* of them before it was armed */
+	u64 sum;				/* counted in the times before this one */
+};
+
 struct vmph_counters {
-	struct perf_event *sample[VMPH_SAMPLE_NR];	/* the first is NULL: not armed */
+	struct vmph_trigger main;		/* the session's event */
+	struct vmph_trigger second;		/* instructions, if wanted */
 	struct perf_event *cycles;		/* NULL: not counted */
 	struct perf_event *instructions;
-	u64 last_cycles;			/* at this pCPU's last overflow */
+	u64 last_cycles;			/* at the main event's last overflow here */
 	u64 last_instructions;
-	u64 armed_interrupts;			/* overflows before it was armed */
 
 	/* totals of the times before this one */
 	bool was_armed;
-	u64 sum_sample;
 	u64 sum_cycles;
 	u64 sum_instructions;
 };
 
 struct vmph_cpu;
+struct vmprof_cpu_stats;
 
 /** vmph_counters_attr() - A pinned event that samples host and guest, user and kernel. */
 void vmph_counters_attr(struct perf_event_attr *attr, u32 type, u64 config, u64 period);
@@ -59,8 +67,8 @@ int vmph_counters_arm(struct vmph_cpu *cpu);
  */
 void vmph_counters_disarm(struct vmph_cpu *cpu);
 
-/** vmph_counters_total() - Totals since the first START. Sleeps. */
-void vmph_counters_total(struct vmph_counters *ctr, u64 *sample, u64 *cycles, u64 *instructions);
+/** vmph_counters_total() - Totals since the first START, of the counters only. Sleeps. */
+void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *stats);
 
 /**
  * vmph_counters_delta() - Cycles and instructions since this pCPU's last overflow.

@@ -40,3 +40,22 @@ int vmph_guest_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_
 		return vmph_svm_read(vcpu, verified, nmi, guest);
 	return vmph_vmx_read(vcpu, verified, nmi, guest);
 }
+
+bool vmph_guest_lend_freeze(struct kvm_vcpu *vcpu)
+{
+	if (vmph_vendor == VMPROF_VENDOR_SVM)
+		return vmph_svm_freeze(vcpu, true);
+	return vmph_vmx_lend_freeze(vcpu);
+}
+
+bool vmph_guest_take_freeze(struct kvm_vcpu *vcpu)
+{
+	if (vmph_vendor == VMPROF_VENDOR_SVM)
+		return vmph_svm_freeze(vcpu, false);
+	return vmph_vmx_take_freeze(vcpu);
+}
+
+u64 vmph_guest_cr3(struct kvm_vcpu *vcpu)
+{
+	return vmph_vendor == VMPROF_VENDOR_SVM ? vmph_svm_cr3(vcpu) : vmph_vmx_cr3();
+}

@@ -50,9 +50,27 @@ u32 vmph_guest_tsc_frac_bits(void);
  */
 int vmph_guest_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
 
+/**
+ * vmph_guest_lend_freeze() - Let the guest's next run end with its branches frozen.
+ * vmph_guest_take_freeze() - Its DEBUGCTL is its own again, before KVM or the guest looks at it.
+ * Left alone where it is not KVM's to load: LBR virtualisation, encrypted registers, or (Intel)
+ * a guest that uses the record itself.
+ * Context: the hooks at VM entry and exit. Return: whether anything was changed.
+ */
+bool vmph_guest_lend_freeze(struct kvm_vcpu *vcpu);
+bool vmph_guest_take_freeze(struct kvm_vcpu *vcpu);
+
+/** vmph_guest_cr3() - The guest's CR3. Context: the hook at VM entry. */
+u64 vmph_guest_cr3(struct kvm_vcpu *vcpu);
+
 /* The vendors' halves */
 int vmph_svm_check(void);
 int vmph_svm_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
+u64 vmph_svm_cr3(struct kvm_vcpu *vcpu);
+u64 vmph_vmx_cr3(void);
+bool vmph_svm_freeze(struct kvm_vcpu *vcpu, bool lend);
+bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu);
+bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu);
 int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
 
 #endif

@@ -64,6 +64,13 @@ static bool vmph_svm_in_guest(const struct kvm_vcpu *vcpu, u64 exit_code, bool n
 	return handling == KVM_HANDLING_IRQ && exit_code == SVM_EXIT_INTR;
 }
 
+/* Without nested paging the VMCB has KVM's shadow of CR3 */
+static u64 vmph_vmcb_cr3(const struct kvm_vcpu *vcpu, const struct vmcb *vmcb)
+{
+	return vmcb->control.nested_ctl & SVM_NESTED_CTL_NP_ENABLE ?
+		vmcb->save.cr3 : READ_ONCE(vcpu->arch.cr3);
+}
+
 int vmph_svm_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest)
 {
 	struct vmph_svm *svm = (struct vmph_svm *)vcpu;
@@ -89,12 +96,36 @@ int vmph_svm_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_gu
 		return guest->in_guest ? -EIO : -ENODATA;	/* registers are encrypted */
 	guest->cpl = vmcb->save.cpl;
 	guest->ip = vmcb->save.rip;
-	/* without nested paging the VMCB has KVM's shadow of CR3 */
-	guest->cr3 = nested_ctl & SVM_NESTED_CTL_NP_ENABLE ?
-		vmcb->save.cr3 : READ_ONCE(vcpu->arch.cr3);
+	guest->cr3 = vmph_vmcb_cr3(vcpu, vmcb);
 	if ((vmcb->save.efer & EFER_LMA) && (vmcb->save.cs.attrib & VMPH_SVM_CS_LONG))
 		guest->flags |= VMPROF_SF_LONG_MODE;
 	else
 		guest->ip += vmcb->save.cs.base;
 	return 0;
+}
+
+/*
+ * KVM loads the VMCB's DEBUGCTL before VMRUN and the host's after it.  A guest cannot set this
+ * bit, so that it is ours where it is set.  On kernels that leave the host's in place it does
+ * nothing.
+ */
+bool vmph_svm_freeze(struct kvm_vcpu *vcpu, bool lend)
+{
+	struct vmph_svm *svm = (struct vmph_svm *)vcpu;
+	struct vmcb *vmcb = READ_ONCE(svm->vmcb);
+
+	if (!vmph_svm_verify(svm, vmcb) || (vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK) ||
+	    (vmcb->control.nested_ctl & SVM_NESTED_CTL_SEV_ES_ENABLE) ||
+	    lend == !!(vmcb->save.dbgctl & DEBUGCTLMSR_FREEZE_LBRS_ON_PMI))
+		return false;
+	vmcb->save.dbgctl ^= DEBUGCTLMSR_FREEZE_LBRS_ON_PMI;
+	return true;
+}
+
+u64 vmph_svm_cr3(struct kvm_vcpu *vcpu)
+{
+	struct vmph_svm *svm = (struct vmph_svm *)vcpu;
+	struct vmcb *vmcb = READ_ONCE(svm->vmcb);
+
+	return vmph_svm_verify(svm, vmcb) ? vmph_vmcb_cr3(vcpu, vmcb) : 0;
 }

@@ -9,6 +9,7 @@
  * that VMCS is believed.
  */
 #include <linux/kvm_host.h>
+#include <linux/percpu.h>
 #include <asm/asm.h>
 #include <asm/vmx.h>
 #include <vmprof/uapi.h>
@@ -93,4 +94,61 @@ int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_gu
 	if (ours)
 		*verified = vmcs;
 	return vmph_vmx_read_state(vcpu, guest);
+}
+
+/* Write a field of the current VMCS; false where that fails */
+static bool vmph_vmwrite(unsigned long field, u64 value)
+{
+	u8 failed = 1;
+
+	asm volatile("1:	vmwrite %[v], %[field]\n"
+		     "	setbe %[failed]\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : [failed] "+q" (failed) : [v] "rm" ((unsigned long)value), [field] "r" (field)
+		     : "cc");
+	return !failed;
+}
+
+/* What the legacy record needs to go on in the guest; the architectural one has an MSR of its own */
+static u64 vmph_vmx_freeze_bits(void)
+{
+	return DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+	       (boot_cpu_has(X86_FEATURE_ARCH_LBR) ? 0 : DEBUGCTLMSR_LBR);
+}
+
+/* Whose DEBUGCTL has our bits: KVM's hooks at entry and exit come on one pCPU */
+static DEFINE_PER_CPU(struct kvm_vcpu *, vmph_vmx_lent);
+
+bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu)
+{
+	u64 bits = vmph_vmx_freeze_bits(), debugctl;
+
+	if (__this_cpu_read(vmph_vmx_lent) == vcpu ||
+	    !vmph_vmread(GUEST_IA32_DEBUGCTL, &debugctl) ||
+	    (debugctl & (DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)) ||
+	    !vmph_vmwrite(GUEST_IA32_DEBUGCTL, debugctl | bits))
+		return false;
+	__this_cpu_write(vmph_vmx_lent, vcpu);
+	return true;
+}
+
+bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu)
+{
+	u64 debugctl;
+
+	if (__this_cpu_read(vmph_vmx_lent) != vcpu)
+		return false;
+	__this_cpu_write(vmph_vmx_lent, NULL);
+	if (vmph_vmread(GUEST_IA32_DEBUGCTL, &debugctl))
+		vmph_vmwrite(GUEST_IA32_DEBUGCTL, debugctl & ~vmph_vmx_freeze_bits());
+	return true;
+}
+
+u64 vmph_vmx_cr3(void)
+{
+	u64 cr3 = 0;
+
+	vmph_vmread(GUEST_CR3, &cr3);
+	return cr3;
 }

@@ -42,16 +42,7 @@ void vmph_ring_lose(struct vmph_ring *ring, u32 cause, u64 count)
 	u64 *lost = &ring->producer->lost[cause];
 
 	WRITE_ONCE(*lost, READ_ONCE(*lost) + count);
-}
-
-static bool vmph_ring_has_losses(const struct vmph_ring *ring)
-{
-	unsigned int i;
-
-	for (i = 0; i < VMPROF_LOST_NR; i++)
-		if (READ_ONCE(ring->producer->lost[i]) != ring->reported[i])
-			return true;
-	return false;
+	WRITE_ONCE(ring->lost_nr, READ_ONCE(ring->lost_nr) + 1);
 }
 
 /* Where a record of @size goes that may start at @pos: not across the end */
@@ -85,6 +76,9 @@ static void vmph_ring_fill_lost(struct vmph_ring *ring, struct vmprof_rec_lost *
 	unsigned int i;
 
 	rec->tsc = tsc;
+	/* first: a nested overflow from here on makes one more record due */
+	ring->lost_told = READ_ONCE(ring->lost_nr);
+	barrier();
 	for (i = 0; i < VMPROF_LOST_NR; i++) {
 		/* a nested overflow may count one more at any time: read once */
 		u64 lost = READ_ONCE(ring->producer->lost[i]);
@@ -107,7 +101,7 @@ int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void 
 	barrier();
 
 	lost_at = vmph_ring_fit(ring, pos, sizeof(*lost));
-	if (vmph_ring_has_losses(ring))
+	if (READ_ONCE(ring->lost_nr) != ring->lost_told)
 		at = vmph_ring_fit(ring, lost_at + sizeof(*lost), size);
 	else
 		at = lost_at = vmph_ring_fit(ring, pos, size);
@@ -127,6 +121,18 @@ int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void 
 	*rec = vmph_ring_place(ring, pos, at, type, size);
 	ring->next = at + size;
 	return 0;
+}
+
+void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type)
+{
+	struct vmprof_record *first = rec, *second = (void *)((u8 *)rec + size);
+
+	second->type = type;
+	second->size = first->size - size;
+	second->pcpu = ring->pcpu;
+	first->size = size;
+	WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
+	return second;
 }
 
 bool vmph_ring_commit(struct vmph_ring *ring)

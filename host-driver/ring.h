@@ -27,7 +27,9 @@ struct vmph_ring {
 	u64 next;		/* head after the record being written */
 	u32 pcpu;
 	u32 busy;		/* a record is being written */
-	u64 reported[VMPROF_LOST_NR];	/* lost[] as the last LOST record had it */
+	u64 lost_nr;		/* how often something was lost: a LOST record is due ... */
+	u64 lost_told;		/* ... when it was less at the last one */
+	u64 reported[VMPROF_LOST_NR];	/* lost[] as that one had it */
 };
 
 /**
@@ -54,6 +56,15 @@ void vmph_ring_init(struct vmph_ring *ring, struct vmprof_consumer *consumer,
  * Return: 0, -ENOSPC (full), -EBUSY (inside another record); both are counted.
  */
 int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec);
+
+/**
+ * vmph_ring_split() - Make two of the record that is reserved: both or neither get in.
+ * @rec:  As reserved, for both together.
+ * @size: What it keeps, a multiple of 8.
+ * @type: enum vmprof_record_type of the second, which takes the rest.
+ * Return: the second, its header filled.
+ */
+void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type);
 
 /**
  * vmph_ring_commit() - Publish the record that was reserved.

@@ -2,7 +2,7 @@
 /*
  * sampler.c - from a counter's overflow to a record in the ring.
  *
- * NMI rules.  Everything reachable from vmph_on_overflow() runs in NMI context,
+ * NMI rules.  Everything reachable from the two handlers runs in NMI context,
  * on any interrupted code: scheduler, KVM, page faults, other modules.  So:
  *   - no locks, no allocation, no printk, no sleeping, no RCU waiting;
  *   - memory that a user can unmap is only read by copy_from_user_nmi(),
@@ -26,12 +26,14 @@
 #include "session.h"
 #include "stack.h"
 #include "steal.h"
+#include "tasks.h"
 
 /* What an overflow hit */
 struct vmph_view {
 	const struct perf_event_attr *attr;	/* of the event that overflowed */
 	struct kvm_vcpu *vcpu;	/* loaded, its state in guest; or NULL */
 	struct vmph_guest guest;
+	struct vmph_task task;	/* of the guest */
 	u32 vm;
 	u32 vcpu_tid;
 	u32 flags;
@@ -47,6 +49,15 @@ static bool vmph_hit_guest(const struct vmph_view *view)
 	if (view->attr->exclude_host || view->attr->exclude_guest)
 		return view->attr->exclude_host;
 	return view->guest.in_guest;
+}
+
+/* Which of the guest's tasks ran, where that is told; of a nested guest nothing is. */
+static void vmph_look_task(const struct vmph_session *session, struct vmph_view *view)
+{
+	const struct vmph_tasks *tasks = vmph_tasks_find(session, view->vm);
+
+	if (tasks && !(view->guest.flags & VMPROF_SF_NESTED))
+		vmph_task_look(tasks, view->vcpu->vcpu_id, &view->task);
 }
 
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
@@ -75,7 +86,18 @@ static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmp
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
 	if (vmph_hit_guest(view))
 		view->mode = VMPROF_MODE_GUEST;
+	vmph_look_task(cpu->session, view);
 	return true;
+}
+
+/* It is steal to this vCPU. */
+static void vmph_take_waiter(struct vmph_view *view, const struct vmph_vcpu *waiter)
+{
+	view->flags |= VMPROF_SF_STEAL;
+	view->vm = READ_ONCE(waiter->vm);
+	view->vcpu_tid = atomic_read(&waiter->tid);
+	vmph_steal_left(waiter, &view->guest);
+	view->flags |= view->guest.flags;
 }
 
 /* Any other task. Return: false when it is none of the session's business. */
@@ -90,13 +112,9 @@ static bool vmph_look_other(struct vmph_cpu *cpu, struct pt_regs *regs, struct v
 	}
 	view->mode = user_mode(regs) ? VMPROF_MODE_OTHER_USER : VMPROF_MODE_OTHER_KERNEL;
 	waiter = vmph_steal_waiter(cpu);
-	if (waiter) {
-		view->flags |= VMPROF_SF_STEAL;
-		view->vm = READ_ONCE(waiter->vm);
-		view->vcpu_tid = atomic_read(&waiter->tid);
-		return true;
-	}
-	return atomic_read(&cpu->home) > 0;
+	if (waiter)
+		vmph_take_waiter(view, waiter);
+	return waiter || atomic_read(&cpu->home) > 0;
 }
 
 static void vmph_fill(struct vmprof_sample *s, const struct vmph_view *view,
@@ -115,31 +133,43 @@ static void vmph_fill(struct vmprof_sample *s, const struct vmph_view *view,
 	s->mode = view->mode;
 	if (view->mode != VMPROF_MODE_GUEST && view->mode != VMPROF_MODE_IDLE)
 		vmph_stack_callers(regs, s->host_return_ip);
+	/* with steal: of the vCPU that waits */
+	s->cpl = guest->cpl;
+	s->guest_ip = guest->ip;
+	s->guest_cr3 = guest->cr3;
 	if (!view->vcpu)
 		return;
 	s->vcpu = view->vcpu->vcpu_id;
-	s->cpl = guest->cpl;
 	s->vendor = vmph_guest_vendor();
-	s->guest_ip = guest->ip;
-	s->guest_cr3 = guest->cr3;
 	s->exit_reason = guest->exit_reason;
 	s->exit_intr_info = guest->exit_intr_info;
 	s->exit_info1 = guest->exit_info1;
 	s->exit_info2 = guest->exit_info2;
+	s->guest_task = view->task.state;
+	if (view->task.state == VMPROF_TASK_KNOWN)
+		s->guest_tid = view->task.tid;
 }
 
-static void vmph_record(struct vmph_cpu *cpu, const struct vmph_view *view,
-			struct pt_regs *regs, u64 tsc, u64 cycles, u64 instructions)
+/* @branches: NULL for none; sample and branches get in together, or neither does */
+static void vmph_record(struct vmph_cpu *cpu, u16 type, const struct vmph_view *view,
+			struct pt_regs *regs, u64 tsc, u64 cycles, u64 instructions,
+			const struct vmph_branches *branches)
 {
+	u8 format = cpu->session->lbr.format;
+	u16 more = branches ? vmph_branches_bytes(branches, format) : 0;
 	struct vmprof_sample *s;
 
-	/* a sample whose clock did not fit would have no place in time: one loss, not two */
+	/* a sample whose clock or task did not fit would be of no time, or of nobody: one loss, not two */
 	if ((view->vcpu && vmph_clock_note(&cpu->clocks, &cpu->ring, tsc, view->vm,
 					   view->vcpu_tid, view->vcpu)) ||
-	    vmph_ring_reserve(&cpu->ring, VMPROF_REC_SAMPLE, sizeof(*s), tsc, (void **)&s)) {
+	    vmph_task_note(&cpu->tasks, &cpu->ring, tsc, view->vm, &view->task) ||
+	    vmph_ring_reserve(&cpu->ring, type, sizeof(*s) + more, tsc, (void **)&s)) {
 		vmph_session_wake(cpu);
 		return;
 	}
+	if (more)
+		vmph_branches_write(branches, format, tsc,
+				    vmph_ring_split(&cpu->ring, s, sizeof(*s), VMPROF_REC_LBR));
 	vmph_fill(s, view, regs, tsc);
 	s->cycles = cycles;
 	s->instructions = instructions;
@@ -155,50 +185,105 @@ static void vmph_record_neighbour(struct vmph_cpu *cpu, struct pt_regs *regs, u6
 {
 	struct vmph_vcpu *waiter = vmph_steal_waiter(cpu);
 	struct vmph_view view = {
-		.flags = (flags & (VMPROF_SF_IRQ_NMI | VMPROF_SF_TIMER)) | VMPROF_SF_STEAL,
+		.flags = flags & (VMPROF_SF_IRQ_NMI | VMPROF_SF_TIMER),
 		.mode = user_mode(regs) ? VMPROF_MODE_OTHER_USER : VMPROF_MODE_OTHER_KERNEL,
 	};
 
 	if (!waiter || READ_ONCE(waiter->vm) == current->tgid)
 		return;
-	view.vm = READ_ONCE(waiter->vm);
-	view.vcpu_tid = atomic_read(&waiter->tid);
-	vmph_record(cpu, &view, regs, tsc, 0, 0);
+	vmph_take_waiter(&view, waiter);
+	vmph_record(cpu, VMPROF_REC_SAMPLE, &view, regs, tsc, 0, 0, NULL);
+}
+
+/* The branches before it; NULL where none are wanted, or nothing happened */
+static const struct vmph_branches *vmph_look_branches(struct vmph_cpu *cpu,
+						      const struct perf_sample_data *data,
+						      const struct vmph_view *view)
+{
+	bool guest = view->mode == VMPROF_MODE_GUEST;
+
+	if (!cpu->session->lbr.branches || view->mode == VMPROF_MODE_IDLE)
+		return NULL;
+	/* an interrupt that came late, with another exit, froze branches of the host's */
+	vmph_lbr_read(cpu, data, guest && view->guest.in_guest, !guest, view->guest.cr3);
+	return &cpu->branches;
+}
+
+static void vmph_begin(struct vmph_cpu *cpu, struct vmph_trigger *trigger, struct vmph_view *view)
+{
+	struct vmprof_producer *page = cpu->ring.producer;
+
+	WRITE_ONCE(page->interrupts, page->interrupts + 1);
+	WRITE_ONCE(trigger->interrupts, trigger->interrupts + 1);
+	if (in_nmi())
+		view->flags |= VMPROF_SF_IRQ_NMI;
+}
+
+static void vmph_filtered(struct vmph_cpu *cpu)
+{
+	struct vmprof_producer *page = cpu->ring.producer;
+
+	WRITE_ONCE(page->filtered, page->filtered + 1);
+}
+
+/* Is the current task one of a chosen VM's QEMU? */
+static bool vmph_is_vmm(struct vmph_session *session)
+{
+	if (session->all && vmph_running_vcpu())
+		vmph_vms_add(&session->vms, current->tgid);
+	return vmph_vms_chosen(&session->vms, current->tgid);
+}
+
+/* Without SVM on, the guest's event counts the host: that one has its own */
+static bool vmph_stray(const struct perf_event *event)
+{
+	return event->attr.exclude_host && !vmph_running_vcpu();
 }
 
 void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs)
 {
 	struct vmph_cpu *cpu = event->overflow_handler_context;
-	struct vmprof_producer *page = cpu->ring.producer;
 	struct vmph_session *session = cpu->session;
 	u64 cycles = 0, instructions = 0, tsc = rdtsc();
 	struct vmph_view view = { .attr = &event->attr };
 
-	WRITE_ONCE(page->interrupts, page->interrupts + 1);
-	if (in_nmi())
-		view.flags |= VMPROF_SF_IRQ_NMI;
+	vmph_begin(cpu, &cpu->counters.main, &view);
 	if (session->timer)
 		view.flags |= VMPROF_SF_TIMER;
 	if (vmph_counters_delta(&cpu->counters, &cycles, &instructions))
 		view.flags |= VMPROF_SF_COUNTS;
 
-	/* without SVM on, the guest's event counts the host: that one has its own */
-	if (event->attr.exclude_host && !vmph_running_vcpu()) {
-		WRITE_ONCE(page->filtered, page->filtered + 1);
+	if (vmph_stray(event)) {
+		vmph_filtered(cpu);
 		return;
 	}
-	if (session->all && vmph_running_vcpu())
-		vmph_vms_add(&session->vms, current->tgid);
-	if (vmph_vms_chosen(&session->vms, current->tgid)) {
+	if (vmph_is_vmm(session)) {
 		if (!vmph_look_vmm(cpu, regs, &view)) {
 			vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
 			return;
 		}
 		vmph_record_neighbour(cpu, regs, tsc, view.flags);
 	} else if (!vmph_look_other(cpu, regs, &view)) {
-		WRITE_ONCE(page->filtered, page->filtered + 1);
+		vmph_filtered(cpu);
 		return;
 	}
-	vmph_record(cpu, &view, regs, tsc, cycles, instructions);
+	vmph_record(cpu, VMPROF_REC_SAMPLE, &view, regs, tsc, cycles, instructions,
+		    vmph_look_branches(cpu, data, &view));
+}
+
+void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *data,
+			  struct pt_regs *regs)
+{
+	struct vmph_cpu *cpu = event->overflow_handler_context;
+	struct vmph_view view = { .attr = &event->attr };
+	u64 tsc = rdtsc();
+
+	vmph_begin(cpu, &cpu->counters.second, &view);
+	if (vmph_stray(event) || !vmph_is_vmm(cpu->session))
+		vmph_filtered(cpu);
+	else if (!vmph_look_vmm(cpu, regs, &view))
+		vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
+	else
+		vmph_record(cpu, VMPROF_REC_INSTRUCTIONS, &view, regs, tsc, 0, 0, NULL);
 }

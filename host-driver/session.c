@@ -15,6 +15,7 @@
 #include "guest.h"
 #include "session.h"
 #include "steal.h"
+#include "tasks.h"
 
 static DEFINE_MUTEX(vmph_running_lock);		/* taken inside session->lock */
 static struct vmph_session *vmph_running;
@@ -89,6 +90,7 @@ void vmph_session_destroy(struct vmph_session *session)
 {
 	vmph_session_stop(session);
 	vmph_free_cpus(session);
+	vmph_tasks_free(session);
 	mutex_destroy(&session->lock);
 	kvfree(session);
 }
@@ -152,6 +154,21 @@ unlock:
 	return err;
 }
 
+int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *told)
+{
+	struct vmph_tasks *tasks;
+	int err = vmph_tasks_create(told, &tasks);
+
+	if (err)
+		return err;
+	mutex_lock(&session->lock);
+	err = session->state == VMPH_OPEN ? -EINVAL : vmph_tasks_set(session, told->vm, tasks);
+	mutex_unlock(&session->lock);
+	if (err)
+		vmph_tasks_destroy(tasks);
+	return err;
+}
+
 /* ---------------------------------------------------------- start, stop */
 
 /* Say it once per errno: what perf would not give us */
@@ -210,6 +227,7 @@ static void vmph_reset_cpus(struct vmph_session *session)
 		struct vmph_cpu *c = session->cpus[cpu];
 
 		memset(&c->clocks, 0, sizeof(c->clocks));
+		memset(&c->tasks, 0, sizeof(c->tasks));
 		if (!session->started)
 			WRITE_ONCE(c->ring.producer->start_tsc, rdtsc());
 		WRITE_ONCE(c->ring.producer->end_tsc, 0);
@@ -260,6 +278,9 @@ static int vmph_arm(struct vmph_session *session)
 
 	vmph_reset_cpus(session);
 	session->steal = !vmph_steal_start(session);
+	state = vmph_lbr_start(session);
+	if (state)
+		goto stop_steal;
 	vmph_starting = true;
 	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "vmprof:online", vmph_cpu_online,
 				  vmph_cpu_offline);
@@ -268,6 +289,8 @@ static int vmph_arm(struct vmph_session *session)
 		vmph_hotplug_state = state;
 		return 0;
 	}
+	vmph_lbr_stop(session);
+stop_steal:
 	if (session->steal)
 		vmph_steal_stop(session);
 	vmph_forget_places(session);
@@ -279,6 +302,7 @@ static void vmph_disarm(struct vmph_session *session)
 	int cpu;
 
 	cpuhp_remove_state(vmph_hotplug_state);
+	vmph_lbr_stop(session);
 	if (session->steal)
 		vmph_steal_stop(session);
 	vmph_forget_places(session);
@@ -349,9 +373,7 @@ int vmph_session_stats(struct vmph_session *session, struct vmprof_cpu_stats *st
 	c = session->cpus[stats->cpu];
 	page = c->ring.producer;
 	mutex_lock(&c->lock);
-	stats->online = c->counters.was_armed;
-	vmph_counters_total(&c->counters, &stats->event_count, &stats->cycles,
-			    &stats->instructions);
+	vmph_counters_total(&c->counters, stats);
 	mutex_unlock(&c->lock);
 	stats->interrupts = READ_ONCE(page->interrupts);
 	stats->filtered = READ_ONCE(page->filtered);

@@ -16,8 +16,10 @@
 #include <linux/wait.h>
 #include "clock.h"
 #include "counters.h"
+#include "lbr.h"
 #include "ring.h"
 #include "ringmem.h"
+#include "task.h"
 #include "vms.h"
 
 struct vmph_session;
@@ -30,7 +32,13 @@ struct vmph_cpu {
 	/* written on this pCPU by the sampler */
 	struct vmph_ring ring;
 	struct vmph_clocks clocks;
+	struct vmph_tasks_seen tasks;
 	struct irq_work wake;
+	struct vmph_branches branches;	/* before the overflow being recorded */
+	const struct task_struct *inside;	/* between VM entry and exit, by lbr.c's hooks */
+	u64 entered_cr3;		/* the guest's at the last entry */
+	bool lbr_armed;			/* the record is on, by us */
+	struct vmph_lbr_kept kept;	/* from VM exit to entry */
 
 	/* written by the scheduler's hooks, any pCPU */
 	atomic_t home;			/* chosen vCPUs that ran here last */
@@ -54,13 +62,17 @@ struct vmph_session {
 	bool all;			/* every VM */
 	bool started;			/* START has succeeded once */
 	struct perf_event_attr attr;	/* of the sampling events */
+	struct perf_event_attr second;	/* instructions; sample_period 0: not sampled */
 	bool split;			/* guest and host have one each */
 	bool timer;			/* attr is the cpu-clock */
 	bool want_counts;		/* cycles and instructions beside it */
 	bool steal;			/* the scheduler's hooks are in place */
+	struct vmph_lbr lbr;
 	u32 ring_bytes;
 	u32 wake_bytes;
 	struct vmph_vms vms;
+	struct vmph_tasks __rcu *tasks[VMPH_VMS_NR];	/* by slot in vms */
+	u32 tasks_known;		/* of how many VMs there are any */
 	struct vmph_cpu **cpus;		/* nr_cpu_ids; NULL where not possible */
 
 	wait_queue_head_t wait;
@@ -89,6 +101,9 @@ void vmph_session_stop(struct vmph_session *session);
 
 /** vmph_session_stats() - Fill @stats for stats->cpu. Return: 0, -EINVAL. */
 int vmph_session_stats(struct vmph_session *session, struct vmprof_cpu_stats *stats);
+
+/** vmph_session_tasks() - Take @told. Return: as VMPROF_IOC_TASKS. */
+int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *told);
 
 /** vmph_session_readable() - Has a reader that will sleep otherwise something to do? */
 bool vmph_session_readable(struct vmph_session *session);

@@ -13,6 +13,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 #include "compat/compat.h"
+#include "guest.h"
 #include "session.h"
 #include "steal.h"
 
@@ -73,6 +74,45 @@ struct vmph_vcpu *vmph_steal_waiter(struct vmph_cpu *cpu)
 	return NULL;
 }
 
+/* The vCPU's thread leaves this pCPU; @loaded is NULL while it is in QEMU */
+static void vmph_steal_leave(struct vmph_vcpu *vcpu, struct kvm_vcpu *loaded)
+{
+	struct vmph_left *left = &vcpu->left;
+	struct vmph_guest guest = { 0 };
+
+	if (!loaded || vmph_guest_read(loaded, &vcpu->verified, false, &guest))
+		guest = (struct vmph_guest){ 0 };
+	WRITE_ONCE(left->seq, left->seq + 1);
+	smp_wmb();	/* odd before anything else is seen */
+	WRITE_ONCE(left->ip, guest.ip);
+	WRITE_ONCE(left->cr3, guest.cr3);
+	WRITE_ONCE(left->cpl, guest.cpl);
+	WRITE_ONCE(left->flags, guest.flags);
+	smp_wmb();	/* even after everything else */
+	WRITE_ONCE(left->seq, left->seq + 1);
+}
+
+void vmph_steal_left(const struct vmph_vcpu *vcpu, struct vmph_guest *guest)
+{
+	const struct vmph_left *left = &vcpu->left;
+	u32 seq = READ_ONCE(left->seq);
+	struct vmph_left copy;
+
+	smp_rmb();	/* pairs with those of vmph_steal_leave() */
+	copy.ip = READ_ONCE(left->ip);
+	copy.cr3 = READ_ONCE(left->cr3);
+	copy.cpl = READ_ONCE(left->cpl);
+	copy.flags = READ_ONCE(left->flags);
+	smp_rmb();
+	/* being written: the vCPU has run since, and this is not where it waits */
+	if ((seq & 1) || READ_ONCE(left->seq) != seq)
+		return;
+	guest->ip = copy.ip;
+	guest->cr3 = copy.cr3;
+	guest->cpl = copy.cpl;
+	guest->flags = copy.flags;
+}
+
 static struct vmph_vcpu *vmph_steal_find(struct vmph_session *session, struct task_struct *task)
 {
 	return vmph_vcpu_find(&session->vms, task->tgid, task->pid);
@@ -83,10 +123,12 @@ static void vmph_on_sched_switch(void *data, bool preempt, struct task_struct *p
 {
 	struct vmph_session *session = data;
 	int cpu = raw_smp_processor_id();
+	/* KVM puts the vCPU of a preempted thread away only after this */
+	struct kvm_vcpu *loaded = vmph_running_vcpu();
 	struct vmph_vcpu *vcpu;
 
-	/* KVM puts the vCPU of a preempted thread away only after this */
-	if (vmph_running_vcpu())
+	vmph_lbr_switched(session->cpus[cpu]);
+	if (loaded)
 		vcpu = vmph_vcpu_learn(&session->vms, prev->tgid, prev->pid);
 	else
 		vcpu = vmph_steal_find(session, prev);
@@ -96,6 +138,7 @@ static void vmph_on_sched_switch(void *data, bool preempt, struct task_struct *p
 		atomic_set(&vcpu->tid, VMPH_TID_GONE);
 	} else if (vcpu) {
 		vmph_steal_home(session, vcpu, cpu);
+		vmph_steal_leave(vcpu, loaded);
 		if (preempt || prev_state == TASK_RUNNING)
 			vmph_steal_waits(session, vcpu, cpu);
 	}

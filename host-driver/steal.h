@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct vmph_cpu;
+struct vmph_guest;
 struct vmph_session;
 struct vmph_vcpu;
 
@@ -26,5 +27,12 @@ void vmph_steal_ran(struct vmph_session *session, struct vmph_vcpu *vcpu, int cp
 
 /** vmph_steal_waiter() - A chosen vCPU that is runnable on @cpu but does not run, or NULL. */
 struct vmph_vcpu *vmph_steal_waiter(struct vmph_cpu *cpu);
+
+/**
+ * vmph_steal_left() - Where the guest of a waiting vCPU had been when it lost its pCPU.
+ * @guest: ip, cr3, cpl and flags are set if that is known; untouched else.
+ * Context: any, NMI included.
+ */
+void vmph_steal_left(const struct vmph_vcpu *vcpu, struct vmph_guest *guest);
 
 #endif

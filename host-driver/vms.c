@@ -43,19 +43,25 @@ int vmph_vms_add(struct vmph_vms *vms, u32 tgid)
 	return -ENOSPC;
 }
 
-bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid)
+int vmph_vms_slot(const struct vmph_vms *vms, u32 tgid)
 {
 	unsigned int i;
 
 	for (i = 0; i < VMPH_PROBES; i++) {
-		int seen = atomic_read(&vms->tgid[vmph_slot(tgid, i, VMPH_VMS_NR)]);
+		unsigned int slot = vmph_slot(tgid, i, VMPH_VMS_NR);
+		int seen = atomic_read(&vms->tgid[slot]);
 
 		if (!seen)
-			return false;
+			return -1;
 		if (seen == (int)tgid)
-			return true;
+			return slot;
 	}
-	return false;
+	return -1;
+}
+
+bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid)
+{
+	return vmph_vms_slot(vms, tgid) >= 0;
 }
 
 struct vmph_vcpu *vmph_vcpu_find(struct vmph_vms *vms, u32 tgid, u32 tid)
@@ -106,6 +112,7 @@ struct vmph_vcpu *vmph_vcpu_learn(struct vmph_vms *vms, u32 tgid, u32 tid)
 	if (!vcpu)
 		return NULL;
 	WRITE_ONCE(vcpu->verified, 0);
+	WRITE_ONCE(vcpu->left.cr3, 0);
 	WRITE_ONCE(vcpu->vm, tgid);
 	return vcpu;
 }

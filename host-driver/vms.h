@@ -14,12 +14,22 @@
 #define VMPH_VMS_NR	1024	/* powers of two */
 #define VMPH_VCPUS_NR	2048
 
+/* Where the guest was when its vCPU's thread last left a pCPU; cr3 0: not known */
+struct vmph_left {
+	u32 seq;		/* odd while the thread's pCPU writes; an NMI elsewhere may look */
+	u32 flags;		/* VMPROF_SF_NESTED, VMPROF_SF_LONG_MODE */
+	u64 ip;
+	u64 cr3;
+	u8 cpl;
+};
+
 struct vmph_vcpu {
 	atomic_t tid;		/* 0 free, VMPH_TID_GONE exited */
 	u32 vm;			/* its QEMU's tgid */
 	atomic_t last_cpu;	/* pCPU on which it ran last, or -1 */
 	atomic_t waits_on;	/* pCPU on which it is runnable but not running, or -1 */
 	u64 verified;		/* guest.c: private state that has been checked */
+	struct vmph_left left;
 };
 
 #define VMPH_TID_GONE	(-1)
@@ -34,6 +44,9 @@ void vmph_vms_init(struct vmph_vms *vms, bool all);
 
 /** vmph_vms_add() - Choose a VM. Any context. Return: 0, -ENOSPC. */
 int vmph_vms_add(struct vmph_vms *vms, u32 tgid);
+
+/** vmph_vms_slot() - Number of a chosen VM's place in the table, or -1. Any context. */
+int vmph_vms_slot(const struct vmph_vms *vms, u32 tgid);
 
 /** vmph_vms_chosen() - Is this process the QEMU of a chosen VM? Any context. */
 bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid);

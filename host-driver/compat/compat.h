@@ -10,6 +10,13 @@
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/types.h>
+#include <asm/msr.h>
+
+/* Once named after a long */
+#ifndef rdmsrq
+#define rdmsrq(msr, value)	rdmsrl(msr, value)
+#define wrmsrq(msr, value)	wrmsrl(msr, value)
+#endif
 
 /* Kernels before these accessors had writable flags */
 #ifndef VMPH_HAVE_VM_FLAGS_SET
@@ -74,6 +81,42 @@ struct module;
 
 /** vmph_module_get() - A loaded module by name, held; or NULL. Put by module_put(). Sleeps. */
 struct module *vmph_module_get(const char *name);
+
+struct vmph_text;
+
+/** vmph_module_text() - Where the code of a module is that is held. */
+void vmph_module_text(const struct module *mod, struct vmph_text *text);
+
+/*
+ * Hooks at VM entry and exit, with preemption off: @on registers one, else it is taken away, and
+ * when that returns it runs no more.  Sleep.  Return: 0, negative errno.
+ */
+typedef void vmph_kvm_hook(void *data, struct kvm_vcpu *vcpu);
+
+#ifdef VMPH_HAVE_KVM_TRACE
+static inline bool vmph_kvm_trace_available(void)
+{
+	return true;
+}
+
+int vmph_kvm_trace_entry(vmph_kvm_hook *hook, void *data, bool on);
+int vmph_kvm_trace_exit(vmph_kvm_hook *hook, void *data, bool on);
+#else
+static inline bool vmph_kvm_trace_available(void)
+{
+	return false;
+}
+
+static inline int vmph_kvm_trace_entry(vmph_kvm_hook *hook, void *data, bool on)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int vmph_kvm_trace_exit(vmph_kvm_hook *hook, void *data, bool on)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 /** vmph_kvm_vendor() - VMPROF_VENDOR_* of the vendor module that is loaded. Sleeps. */
 u8 vmph_kvm_vendor(void);

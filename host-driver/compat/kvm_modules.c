@@ -10,6 +10,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <vmprof/uapi.h>
+#include "../branches.h"
 #include "compat.h"
 
 static bool vmph_module_present(const char *name)
@@ -33,6 +34,17 @@ struct module *vmph_module_get(const char *name)
 		mod = NULL;
 	kobject_put(kobj);
 	return mod;
+}
+
+void vmph_module_text(const struct module *mod, struct vmph_text *text)
+{
+#ifdef VMPH_HAVE_MODULE_MEM
+	text->start = (unsigned long)mod->mem[MOD_TEXT].base;
+	text->end = text->start + mod->mem[MOD_TEXT].size;
+#else
+	text->start = (unsigned long)mod->core_layout.base;
+	text->end = text->start + mod->core_layout.text_size;
+#endif
 }
 
 u8 vmph_kvm_vendor(void)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * branches.h - the last branches before an overflow: which of them are of its side, and their
+ * record.  Without MSRs and KVM: built into the unit tests, too.
+ *
+ * Guest and host share the processor's record.  Where it is cut, youngest entry first:
+ *   - at the mark.  At each VM entry and exit the then youngest entry is overwritten with it
+ *     (lbr.c), so what is beyond it is older than that.
+ *   - in a guest's sample at the first entry that starts or ends in the text of KVM's vendor
+ *     module.  Between the mark and VMRUN some branches of the host follow, and the youngest of
+ *     them is that module's: it calls the function with VMRUN, and what returned last before did
+ *     so to it.  So calls or returns must be among the branches, unless none of the kernel are.
+ * A guest's module at the host module's addresses costs entries, but never shows wrong ones.
+ */
+#ifndef VMPH_BRANCHES_H
+#define VMPH_BRANCHES_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#endif			/* the unit tests bring tests/unit/ring_shim.h instead */
+#include <vmprof/uapi.h>
+
+/* The "from" of the entry that marks a VM entry or exit; no instruction is there */
+#define VMPH_BRANCH_MARK	1ULL
+
+struct vmph_branch {
+	u64 from;		/* canonical */
+	u64 to;
+	u32 cycles;		/* since the branch before; 0: not counted */
+	bool mispredicted;
+};
+
+/* Code; empty: none */
+struct vmph_text {
+	u64 start;
+	u64 end;
+};
+
+struct vmph_branches {
+	u32 recorded;		/* VMPROF_LBR_* */
+	u32 mispredicted;	/* bit for each entry */
+	u8 nr;
+	u8 cut;			/* entries that were left out at a boundary */
+	u8 flags;		/* VMPROF_LBR_SWITCHED */
+	struct vmph_branch entry[VMPROF_LBR_MAX];
+};
+
+enum vmph_branch_kind {
+	VMPH_BRANCH_TAKEN,
+	VMPH_BRANCH_WRONG_PATH,	/* speculated, and never retired */
+	VMPH_BRANCH_NONE,	/* never written: the record ends */
+	VMPH_BRANCH_BOUNDARY,	/* the mark */
+};
+
+/** vmph_branches_sane() - May a user ask for these VMPROF_LBR_*, in this format? */
+bool vmph_branches_sane(u32 branches, u32 format);
+
+/** vmph_same_space() - Are two CR3s of one address space? PCID and page-table isolation do not count. */
+bool vmph_same_space(u64 cr3, u64 other);
+
+/** vmph_branches_tell_entry() - Does a VM entry show in records of these VMPROF_LBR_*? */
+bool vmph_branches_tell_entry(u32 branches);
+
+/**
+ * vmph_branch_amd() - What a pair of AMD's MSRs holds.
+ * @unused: High bits of an address that are copies of its highest used one.
+ * @branch: Set where it is TAKEN, untouched else.
+ */
+enum vmph_branch_kind vmph_branch_amd(u64 from, u64 to, unsigned int unused,
+				      struct vmph_branch *branch);
+
+/**
+ * vmph_branches_add() - Take the next entry, youngest first.
+ * @left: Entries from this one on, itself included; not zero.
+ * @host: Text whose branches are the other side's.
+ * Return: whether there may be more.
+ */
+bool vmph_branches_add(struct vmph_branches *b, enum vmph_branch_kind kind,
+		       const struct vmph_branch *branch, unsigned int left,
+		       const struct vmph_text *host);
+
+/** vmph_branches_bytes() - Size of their record; 0: there is nothing to say. */
+u16 vmph_branches_bytes(const struct vmph_branches *b, u8 format);
+
+/** vmph_branches_write() - Fill a record of vmph_branches_bytes(), all but its header. */
+void vmph_branches_write(const struct vmph_branches *b, u8 format, u64 tsc,
+			 struct vmprof_rec_lbr *rec);
+
+#endif

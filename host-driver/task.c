@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* task.c - see task.h.  Built twice: into the host module and into tests/unit. */
+#include "task.h"
+#include "ring.h"
+
+#define VMPH_OFFSET_MAX	(VMPROF_TASKS_SPAN_MAX - VMPROF_TASK_COMM)
+
+static bool vmph_offset_sane(u32 offset)
+{
+	return !(offset % 4) && offset <= VMPH_OFFSET_MAX;
+}
+
+bool vmph_tasks_sane(const struct vmprof_tasks *t)
+{
+	static const u64 none[ARRAY_SIZE(t->reserved)];
+
+	return t->size == sizeof(*t) && t->vm && !t->reserved0 &&
+	       !memcmp(t->reserved, none, sizeof(none)) &&
+	       t->nr_vcpus <= VMPROF_TASKS_VCPUS_MAX && t->nr_ram <= VMPROF_TASKS_RAM_MAX &&
+	       !t->nr_vcpus == !t->nr_ram &&
+	       vmph_offset_sane(t->flags_offset) && vmph_offset_sane(t->pid_offset) &&
+	       vmph_offset_sane(t->tgid_offset) && vmph_offset_sane(t->comm_offset);
+}
+
+bool vmph_tasks_take(struct vmph_tasks *tasks)
+{
+	const struct vmprof_tasks *t = &tasks->told;
+	u64 end = 0;
+	u32 i;
+
+	for (i = 0; i < t->nr_ram; i++) {
+		const struct vmprof_tasks_ram *ram = &tasks->ram[i];
+
+		if (ram->gpa < end || !ram->bytes || ram->gpa + ram->bytes < ram->gpa ||
+		    ram->hva + ram->bytes < ram->hva)
+			return false;
+		end = ram->gpa + ram->bytes;
+	}
+	tasks->span = max(max(t->flags_offset, t->pid_offset), t->tgid_offset) + (u32)sizeof(u32);
+	tasks->span = max(tasks->span, t->comm_offset + VMPROF_TASK_COMM);
+	return true;
+}
+
+/* A task_struct's gpa.  Return: false when it lies where no task can be. */
+static bool vmph_task_gpa(const struct vmprof_tasks *t, u64 gva, u64 *gpa)
+{
+	if (gva == t->init_task) {
+		*gpa = t->init_task_gpa;
+		return true;
+	}
+	*gpa = gva - t->linear_base;
+	return gva >= t->linear_base && *gpa < t->linear_bytes;
+}
+
+/* Where the task_struct lies in QEMU.  Return: 0 when not all of it is in one piece of memory. */
+static u64 vmph_task_hva(const struct vmph_tasks *tasks, u64 gpa)
+{
+	u32 low = 0, high = tasks->told.nr_ram;
+
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+		const struct vmprof_tasks_ram *ram = &tasks->ram[mid];
+
+		if (gpa < ram->gpa)
+			high = mid;
+		else if (gpa - ram->gpa >= ram->bytes)
+			low = mid + 1;
+		else
+			return ram->bytes - (gpa - ram->gpa) >= tasks->span ?
+			       ram->hva + (gpa - ram->gpa) : 0;
+	}
+	return 0;
+}
+
+static bool vmph_task_read(const struct vmprof_tasks *t, u64 hva, struct vmph_task *task)
+{
+	u32 flags;
+
+	if (vmph_task_copy(&flags, hva + t->flags_offset, sizeof(flags)) ||
+	    vmph_task_copy(&task->tid, hva + t->pid_offset, sizeof(task->tid)) ||
+	    vmph_task_copy(&task->tgid, hva + t->tgid_offset, sizeof(task->tgid)) ||
+	    vmph_task_copy(task->comm, hva + t->comm_offset, sizeof(task->comm)))
+		return false;
+	task->flags = flags & t->kthread_flag ? VMPROF_TASK_KTHREAD : 0;
+	return true;
+}
+
+/* Memory of a guest that was reset, say, is none: of idle tasks alone the number is 0 */
+static bool vmph_task_likely(const struct vmph_task *task)
+{
+	return task->tid <= VMPROF_TASKS_TID_MAX && task->tgid <= VMPROF_TASKS_TID_MAX &&
+	       !task->comm[VMPROF_TASK_COMM - 1] &&
+	       (task->tid || task->flags & VMPROF_TASK_KTHREAD);
+}
+
+void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *task)
+{
+	u64 gva, gpa, hva;
+
+	memset(task, 0, sizeof(*task));
+	task->state = VMPROF_TASK_NO_CPU;
+	if (vcpu >= tasks->told.nr_vcpus || !tasks->current_hva[vcpu])
+		return;
+	task->state = VMPROF_TASK_NO_READ;
+	if (vmph_task_copy(&gva, tasks->current_hva[vcpu], sizeof(gva)))
+		return;
+	task->state = VMPROF_TASK_OUTSIDE;
+	hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
+	if (!hva)
+		return;
+	task->state = VMPROF_TASK_NO_READ;
+	if (!vmph_task_read(&tasks->told, hva, task))
+		return;
+	task->state = vmph_task_likely(task) ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_TASK;
+}
+
+int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
+		   const struct vmph_task *task)
+{
+	unsigned int slot = (task->tid + vm) & (VMPH_TASKS_SEEN - 1);
+	struct vmprof_rec_task *rec;
+	int err;
+
+	if (task->state != VMPROF_TASK_KNOWN ||
+	    (seen->seen[slot].vm == vm && !memcmp(&seen->seen[slot].task, task, sizeof(*task))))
+		return 0;
+	err = vmph_ring_reserve(ring, VMPROF_REC_TASK, sizeof(*rec), tsc, (void **)&rec);
+	if (err)
+		return err;	/* the next sample tries again */
+	rec->tsc = tsc;
+	rec->vm = vm;
+	rec->tid = task->tid;
+	rec->tgid = task->tgid;
+	rec->flags = task->flags;
+	memcpy(rec->comm, task->comm, sizeof(rec->comm));
+	vmph_ring_commit(ring);	/* a sample follows, and wakes */
+	seen->seen[slot].vm = vm;
+	seen->seen[slot].task = *task;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * task.h - which of a guest's tasks runs: read out of the guest's memory at a sample.
+ *
+ * The vCPU's thread is current, so that its QEMU's memory, which holds the
+ * guest's, can be read as a user's: bounded, without waiting.  All that is found
+ * there is the guest's word, and followed only within the guest's own memory.
+ */
+#ifndef VMPH_TASK_H
+#define VMPH_TASK_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include <linux/uaccess.h>
+#endif			/* the unit tests bring tests/unit/ring_shim.h instead */
+#include <vmprof/uapi.h>
+
+struct vmph_ring;
+
+/* What struct vmprof_tasks said of one VM; never changed once it can be found */
+struct vmph_tasks {
+	struct vmprof_tasks told;
+	u64 *current_hva;	/* told.nr_vcpus of them, by vCPU id */
+	struct vmprof_tasks_ram *ram;	/* told.nr_ram */
+	u32 span;		/* bytes of a task_struct, up to the last that is read */
+};
+
+/* The task of a sample */
+struct vmph_task {
+	u8 state;		/* enum vmprof_guest_task; what follows with KNOWN */
+	u32 tid;
+	u32 tgid;
+	u32 flags;		/* VMPROF_TASK_KTHREAD */
+	u8 comm[VMPROF_TASK_COMM];
+};
+
+#define VMPH_TASKS_SEEN	64	/* a power of two */
+
+/* What this pCPU wrote last */
+struct vmph_tasks_seen {
+	struct {
+		u32 vm;		/* 0 free */
+		struct vmph_task task;
+	} seen[VMPH_TASKS_SEEN];
+};
+
+/** vmph_tasks_sane() - Are all fields possible?  Counts and reserved fields, too. */
+bool vmph_tasks_sane(const struct vmprof_tasks *told);
+
+/** vmph_tasks_take() - @tasks is whole: is its table of memory in order?  Sets @tasks->span. */
+bool vmph_tasks_take(struct vmph_tasks *tasks);
+
+/**
+ * vmph_task_look() - The task that runs on a vCPU.
+ * @vcpu: As in KVM; its thread is current.
+ * @task: Filled.
+ * Context: any, NMI included.
+ */
+void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *task);
+
+/**
+ * vmph_task_note() - Write a TASK record if the reader does not know it yet.
+ * Context: NMI or interrupt, on the ring's pCPU.
+ * Return: 0; -ENOSPC, -EBUSY: the reader does not know, and one loss is counted.
+ */
+int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
+		   const struct vmph_task *task);
+
+/** vmph_task_copy() - Read the current process's memory.  Return: bytes that were not read. */
+#ifdef __KERNEL__
+static inline unsigned long vmph_task_copy(void *to, u64 hva, unsigned long bytes)
+{
+	return copy_from_user_nmi(to, (const void __user *)(unsigned long)hva, bytes);
+}
+#else
+unsigned long vmph_task_copy(void *to, u64 hva, unsigned long bytes);
+#endif
+
+#endif
