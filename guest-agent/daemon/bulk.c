@@ -5,28 +5,17 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "log.h"
-#include "vdso.h"
 
 void vmp_bulk_init(struct vmp_bulk *bulk)
 {
 	memset(bulk, 0, sizeof(*bulk));
-	bulk->fd = -1;
 	vmp_ksyms_init(&bulk->ksyms);
-}
-
-static void close_file(struct vmp_bulk *bulk)
-{
-	if (bulk->fd >= 0)
-		close(bulk->fd);
-	bulk->fd = -1;
 }
 
 void vmp_bulk_clear(struct vmp_bulk *bulk)
 {
-	close_file(bulk);
 	vmp_ksyms_clear(&bulk->ksyms);
 	bulk->ksyms_active = 0;
 	bulk->first = bulk->nr = 0;
@@ -101,81 +90,62 @@ static void done_request(struct vmp_bulk *bulk)
 	bulk->nr--;
 }
 
-/* Bytes of a file at offset: read, 0 at the end, or -errno */
-static ssize_t read_object(struct vmp_bulk *bulk, const struct vmp_file *file, uint32_t handle,
-			   void *buf, size_t len, uint64_t offset)
-{
-	struct vmp_elf_source src;
-
-	if (file->flags & VMPROF_FILE_NO_ACCESS)
-		return -EACCES;
-	if (file->bytes > VMPROF_OBJECT_BYTES_MAX)
-		return -EFBIG;
-	if (offset > file->bytes)
-		return -EINVAL;
-	if (vmp_file_is_vdso(file)) {
-		src = vmp_vdso_source();
-		return src.read(src.arg, buf, len, offset);
-	}
-	if (bulk->fd < 0 || bulk->fd_file != handle) {
-		close_file(bulk);
-		bulk->fd = vmp_file_open(file);
-		if (bulk->fd < 0)
-			return bulk->fd;
-		bulk->fd_file = handle;
-	}
-	src = vmp_elf_fd(&bulk->fd);
-	return src.read(src.arg, buf, len, offset);
-}
-
-/* What is left to read of a request: never past the size that FILE told */
-static size_t object_left(const struct vmp_file *file, const struct vmp_msg_get_object *req)
-{
-	uint64_t left = req->offset < file->bytes ? file->bytes - req->offset : 0;
-
-	return left < req->len ? (size_t)left : req->len;
-}
-
-static int step_object(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out)
+/* With a status, if not 0, in place of data */
+static void put_object(struct vmp_bulk *bulk, struct vmp_out *out, int status, uint64_t total,
+		       const void *data, size_t len)
 {
 	struct vmp_msg_get_object *req = &bulk->request[bulk->first];
-	const struct vmp_file *file = vmp_files_get(files, req->file);
-	size_t room = vmp_out_bulk_room(out), len = file ? object_left(file, req) : 0;
 	struct vmprof_object msg = {
-		.file = htole32(req->file), .offset = htole64(req->offset),
-		.total = htole64(file ? file->bytes : 0),
+		.file = htole32(req->file), .status = htole32((uint32_t)-status),
+		.offset = htole64(req->offset), .total = htole64(status ? 0 : total),
 	};
-	struct iovec iov[2] = { { &msg, sizeof(msg) } };
-	uint8_t data[VMP_OUT_BULK_PAYLOAD];
-	ssize_t n;
+	struct iovec iov[2] = { { &msg, sizeof(msg) }, { (void *)data, len } };
 
-	if (room < sizeof(msg) + (len > 0))
-		return 0;
-	if (len > room - sizeof(msg))
-		len = room - sizeof(msg);
-	n = file ? read_object(bulk, file, req->file, data, len, req->offset) : -ENOENT;
-	if (n >= 0 && (size_t)n < len)
-		n = -ESTALE;		/* it became shorter */
-	if (n < 0) {
-		msg.status = htole32((uint32_t)-n);
-		n = 0;
-	}
-	iov[1] = (struct iovec){ data, (size_t)n };
+	/* what finds no room any more is asked for again */
 	if (vmp_out_put_bulk(out, VMPROF_MSG_OBJECT, iov, 2))
-		return 0;
-	req->offset += (uint64_t)n;
-	req->len -= (uint32_t)n;
-	if (msg.status || !object_left(file, req))
+		return;
+	req->offset += len;
+	req->len -= (uint32_t)len;
+	if (status || !req->len || req->offset >= total)
 		done_request(bulk);
-	return 1;
 }
 
-int vmp_bulk_step(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out)
+int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out,
+		 struct vmp_read_request *r)
 {
-	if (bulk->ksyms_active)
-		return step_ksyms(bulk, out);
-	if (bulk->nr)
-		return step_object(bulk, files, out);
-	close_file(bulk);
+	const struct vmp_msg_get_object *req = &bulk->request[bulk->first];
+	size_t room = vmp_out_bulk_room(out);
+	const struct vmp_file *file;
+	uint32_t debug;
+
+	while (bulk->nr && !bulk->ksyms_active && room > sizeof(struct vmprof_object)) {
+		req = &bulk->request[bulk->first];
+		debug = req->file & VMPROF_OBJECT_DEBUG;
+		file = vmp_files_get(files, req->file & ~VMPROF_OBJECT_DEBUG);
+		if (!file || (file->flags & VMPROF_FILE_NO_ACCESS && !debug)) {
+			put_object(bulk, out, file ? -EACCES : -ENOENT, 0, NULL, 0);
+			room = vmp_out_bulk_room(out);
+			continue;
+		}
+		vmp_files_object(file, req->file, r);
+		room -= sizeof(struct vmprof_object);
+		r->offset = req->offset;
+		r->len = req->len < room ? req->len : (uint32_t)room;
+		return 1;
+	}
 	return 0;
+}
+
+void vmp_bulk_answer(struct vmp_bulk *bulk, const struct vmp_read_request *r,
+		     const struct vmp_read_answer *a, struct vmp_out *out)
+{
+	const struct vmp_msg_get_object *req = &bulk->request[bulk->first];
+
+	if (bulk->nr && req->file == r->number && req->offset == r->offset)
+		put_object(bulk, out, a->status, a->bytes, a->data, a->len);
+}
+
+int vmp_bulk_step(struct vmp_bulk *bulk, struct vmp_out *out)
+{
+	return bulk->ksyms_active ? step_ksyms(bulk, out) : 0;
 }

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "ksyms.h"
 #include "out.h"
+#include "read.h"
 
 #define VMP_BULK_REQUESTS	4096U	/* GET_OBJECTs that wait; more are refused */
 
@@ -18,8 +19,6 @@ struct vmp_bulk {
 	int ksyms_active;
 	struct vmp_msg_get_object request[VMP_BULK_REQUESTS];	/* a ring */
 	uint32_t first, nr;
-	int fd;				/* file of the first request, -1 not open */
-	uint32_t fd_file;		/* its handle */
 };
 
 void vmp_bulk_init(struct vmp_bulk *bulk);
@@ -34,9 +33,20 @@ void vmp_bulk_ksyms(struct vmp_bulk *bulk);
 int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request);
 
 /**
- * vmp_bulk_step() - Do one small piece of work: read symbols, or put one frame.
+ * vmp_bulk_step() - Read some of the kernel's symbols, or put one frame of them.
  * Return: 1 there is more that can be done now, 0 nothing (or no credit, no room).
  */
-int vmp_bulk_step(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out);
+int vmp_bulk_step(struct vmp_bulk *bulk, struct vmp_out *out);
+
+/**
+ * vmp_bulk_ask() - The next piece of an object; what cannot be had is answered at once.
+ * Return: 1 the request is filled, 0 nothing (or no credit, no room).
+ */
+int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out,
+		 struct vmp_read_request *r);
+
+/** vmp_bulk_answer() - Put the piece into a frame. */
+void vmp_bulk_answer(struct vmp_bulk *bulk, const struct vmp_read_request *r,
+		     const struct vmp_read_answer *a, struct vmp_out *out);
 
 #endif

@@ -6,10 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "mapped.h"
-#include "vdso.h"
 
 void vmp_files_init(struct vmp_files *files)
 {
@@ -24,11 +20,6 @@ void vmp_files_clear(struct vmp_files *files)
 		free(files->file[i].path);
 	free(files->file);
 	vmp_files_init(files);
-}
-
-int vmp_file_is_vdso(const struct vmp_file *file)
-{
-	return !file->ino && !strcmp(file->path, "[vdso]");
 }
 
 static uint32_t *bucket_of(struct vmp_files *files, const struct vmp_msg_map *map)
@@ -55,59 +46,6 @@ static struct vmp_file *find(struct vmp_files *files, const struct vmp_msg_map *
 	return NULL;
 }
 
-static void stat_to_file(struct vmp_file *f, const struct stat *st)
-{
-	f->bytes = (uint64_t)st->st_size;
-	f->mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
-}
-
-static struct vmp_mapped where(const struct vmp_file *f)
-{
-	return (struct vmp_mapped){
-		.start = f->start, .end = f->end, .ino = f->ino,
-		.dev_major = f->dev_major, .dev_minor = f->dev_minor,
-		.tgid = f->tgid, .path = f->path,
-	};
-}
-
-static void inspect_vdso(struct vmp_file *f)
-{
-	struct vmp_elf_source src = vmp_vdso_source();
-
-	/* generation 0 is the one of 64-bit processes, which is ours as well */
-	if (f->ino_generation || !vmp_vdso_bytes()) {
-		f->flags = VMPROF_FILE_NO_ACCESS;
-		return;
-	}
-	f->bytes = vmp_vdso_bytes();
-	if (vmp_elf_build_id(&src, &f->id))
-		f->id.len = 0;
-}
-
-/* Open the file behind f and fill in what it is. */
-static void inspect(struct vmp_file *f)
-{
-	const struct vmp_mapped m = where(f);
-	struct vmp_elf_source src;
-	struct stat st;
-	int fd;
-
-	if (vmp_file_is_vdso(f)) {
-		inspect_vdso(f);
-		return;
-	}
-	fd = vmp_mapped_open(&m, &st);
-	if (fd < 0) {
-		f->flags = VMPROF_FILE_NO_ACCESS | (fd == -ESTALE ? VMPROF_FILE_CHANGED : 0);
-		return;
-	}
-	stat_to_file(f, &st);
-	src = vmp_elf_fd(&fd);
-	if (vmp_elf_build_id(&src, &f->id))
-		f->id.len = 0;
-	close(fd);
-}
-
 static int grow(struct vmp_files *files)
 {
 	uint32_t room = files->room ? 2 * files->room : 256;
@@ -125,56 +63,197 @@ static int grow(struct vmp_files *files)
 	return 0;
 }
 
-static void add(struct vmp_files *files, const struct vmp_msg_map *map, struct vmp_file *f)
+/* Return: its handle, 0: no room */
+static uint32_t add(struct vmp_files *files, uint32_t *bucket, struct vmp_file *f)
 {
-	uint32_t *bucket = bucket_of(files, map);
-
 	if (grow(files)) {
 		files->overflow++;
 		free(f->path);
-		return;
+		return 0;
 	}
 	f->same_hash = *bucket;
 	files->file[files->nr++] = *f;
 	*bucket = files->nr;
+	return files->nr;
+}
+
+static char *path_of(struct vmp_files *files, const struct vmp_msg_map *map)
+{
+	char *path = strndup(map->path.p, map->path.len);
+
+	files->overflow += !path;
+	return path;
+}
+
+/* It waits to be looked at. */
+static void enqueue(struct vmp_files *files, uint32_t handle)
+{
+	struct vmp_file *f = &files->file[handle - 1];
+
+	f->waits = 1;
+	f->next_waiting = 0;
+	if (files->last_waiting)
+		files->file[files->last_waiting - 1].next_waiting = handle;
+	else
+		files->first_waiting = handle;
+	files->last_waiting = handle;
+}
+
+static void note_new(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
+{
+	struct vmp_file f = {
+		.dev_major = map->dev_major, .dev_minor = map->dev_minor,
+		.ino_generation = map->ino_generation, .ino = map->ino, .checked_ms = now_ms,
+		.start = map->start, .end = map->end, .tgid = map->tgid,
+	};
+	uint32_t handle;
+
+	f.path = path_of(files, map);
+	handle = f.path ? add(files, bucket_of(files, map), &f) : 0;
+	if (handle)
+		enqueue(files, handle);
+}
+
+/* The last mapping that was seen is the way to open it, with the path that it has there. */
+static void note_known(struct vmp_files *files, struct vmp_file *f, const struct vmp_msg_map *map,
+		       uint64_t now_ms)
+{
+	char *path;
+
+	f->start = map->start;
+	f->end = map->end;
+	f->tgid = map->tgid;
+	if (f->waits || now_ms - f->checked_ms < VMP_FILES_CHECK_MS)
+		return;
+	path = path_of(files, map);
+	if (!path)
+		return;
+	free(f->path);
+	f->path = path;
+	f->checked_ms = now_ms;
+	enqueue(files, (uint32_t)(f - files->file) + 1);
 }
 
 void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
 {
-	struct vmp_file *known, f = {
-		.dev_major = map->dev_major, .dev_minor = map->dev_minor,
-		.ino_generation = map->ino_generation, .ino = map->ino,
-		.checked_ms = now_ms,
-		.start = map->start, .end = map->end, .tgid = map->tgid,
-	};
+	struct vmp_file *known;
 
 	if (map->flags & VMPROF_MAP_ANON)
 		return;
 	known = find(files, map);
-	if (known) {
-		known->start = map->start;
-		known->end = map->end;
-		known->tgid = map->tgid;
-		if (now_ms - known->checked_ms < VMP_FILES_CHECK_MS)
-			return;
-		known->checked_ms = now_ms;
-	} else if (files->nr == VMP_FILES_MAX) {
+	if (known)
+		note_known(files, known, map, now_ms);
+	else if (files->nr == VMP_FILES_MAX)
 		files->overflow++;
-		return;
-	}
-	f.path = strndup(map->path.p, map->path.len);
-	if (!f.path) {
-		files->overflow++;
-		return;
-	}
-	inspect(&f);
-	/* that it cannot be opened any more does not undo what is known of it */
-	if (known && (f.flags || (known->bytes == f.bytes && known->mtime_ns == f.mtime_ns &&
-				  !known->flags)))
-		free(f.path);
 	else
-		add(files, map, &f);
+		note_new(files, map, now_ms);
 }
+
+void vmp_files_tell_id(struct vmp_files *files, const struct vmp_msg_map *map, const struct vmp_build_id *id)
+{
+	struct vmp_file *f = find(files, map);
+
+	if (f && !f->looked_at)
+		f->id = *id;
+}
+
+/* ------------------------------------------------------- looked at by the child */
+
+/* What leads to the file */
+static void request_of(const struct vmp_file *f, uint32_t what, uint32_t number, struct vmp_read_request *r)
+{
+	r->what = what;
+	r->number = number;
+	r->flags = 0;
+	r->ino_generation = f->ino_generation;
+	r->m = (struct vmp_mapped){
+		.start = f->start, .end = f->end, .ino = f->ino, .dev_major = f->dev_major,
+		.dev_minor = f->dev_minor, .tgid = f->tgid,
+	};
+	r->bytes = f->bytes;
+	r->mtime_ns = f->mtime_ns;
+	r->id = f->id;
+	strcpy(r->path, f->path);
+}
+
+void vmp_files_object(const struct vmp_file *f, uint32_t number, struct vmp_read_request *r)
+{
+	request_of(f, VMP_READ_OBJECT, number, r);
+	if (!(number & VMPROF_OBJECT_DEBUG))
+		return;
+	r->flags = VMP_READ_DEBUG;
+	r->m.dev_major = r->m.dev_minor = VMP_READ_DEBUG_DEV;
+}
+
+int vmp_files_ask(struct vmp_files *files, struct vmp_read_request *r)
+{
+	uint32_t handle = files->first_waiting;
+	const struct vmp_file *f;
+
+	if (!handle)
+		return 0;
+	f = &files->file[handle - 1];
+	files->first_waiting = f->next_waiting;
+	if (!files->first_waiting)
+		files->last_waiting = 0;
+	request_of(f, VMP_READ_FILE, handle, r);
+	return 1;
+}
+
+static uint32_t flags_of(int32_t status)
+{
+	return !status ? 0 : VMPROF_FILE_NO_ACCESS | (status == -ESTALE ? VMPROF_FILE_CHANGED : 0);
+}
+
+void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a)
+{
+	struct vmp_file *known = &files->file[handle - 1], f = *known;
+	struct vmp_msg_map same = {
+		.ino = f.ino, .dev_major = f.dev_major, .dev_minor = f.dev_minor,
+		.ino_generation = f.ino_generation,
+	};
+
+	known->waits = 0;
+	f.waits = 0;
+	f.looked_at = 1;
+	f.flags = flags_of(a->status);
+	f.bytes = a->bytes;
+	f.mtime_ns = a->mtime_ns;
+	if (!f.flags)
+		f.id = a->id;
+	if (!known->looked_at) {
+		*known = f;
+		return;
+	}
+	/* that it cannot be opened any more does not undo what is known of it */
+	if (f.flags || (known->bytes == f.bytes && known->mtime_ns == f.mtime_ns && !known->flags))
+		return;
+	f.path = strdup(known->path);
+	if (f.path)
+		add(files, bucket_of(files, &same), &f);
+	else
+		files->overflow++;
+}
+
+uint64_t vmp_files_give_up(struct vmp_files *files)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	files->first_waiting = files->last_waiting = 0;
+	for (i = files->sent; i < files->nr; i++) {
+		struct vmp_file *f = &files->file[i];
+
+		if (f->looked_at)
+			continue;
+		f->looked_at = 1;
+		f->flags = VMPROF_FILE_NO_ACCESS;
+		n++;
+	}
+	return n;
+}
+
+/* --------------------------------------------------------- told to the host */
 
 const struct vmp_file *vmp_files_get(const struct vmp_files *files, uint32_t handle)
 {
@@ -185,7 +264,7 @@ const struct vmp_file *vmp_files_unsent(const struct vmp_files *files, struct vm
 {
 	const struct vmp_file *f;
 
-	if (files->sent == files->nr)
+	if (files->sent == files->nr || !files->file[files->sent].looked_at)
 		return NULL;
 	f = &files->file[files->sent];
 	memset(msg, 0, sizeof(*msg));
@@ -206,21 +285,4 @@ const struct vmp_file *vmp_files_unsent(const struct vmp_files *files, struct vm
 void vmp_files_sent(struct vmp_files *files)
 {
 	files->sent++;
-}
-
-int vmp_file_open(const struct vmp_file *file)
-{
-	const struct vmp_mapped m = where(file);
-	struct vmp_file now;
-	struct stat st;
-	int fd;
-
-	fd = vmp_mapped_open(&m, &st);
-	if (fd < 0)
-		return fd;
-	stat_to_file(&now, &st);
-	if (now.bytes == file->bytes && now.mtime_ns == file->mtime_ns)
-		return fd;
-	close(fd);
-	return -ESTALE;
 }

@@ -14,6 +14,7 @@
 
 #include "agent_msg.h"
 #include "elf_id.h"
+#include "read.h"
 
 #define VMP_FILES_MAX		32768U		/* entries */
 #define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this */
@@ -32,6 +33,9 @@ struct vmp_file {
 	uint64_t start, end;
 	uint32_t tgid;
 	uint32_t same_hash;		/* handle of the next entry in the chain; 0 none */
+	uint32_t next_waiting;		/* the same for those that wait to be looked at */
+	uint8_t waits;			/* to be looked at, or the child does it now */
+	uint8_t looked_at;		/* once at least: what is known of it holds */
 };
 
 struct vmp_files {
@@ -39,6 +43,7 @@ struct vmp_files {
 	uint32_t nr, room;
 	uint32_t sent;			/* the first this many were sent */
 	uint64_t overflow;		/* files that found no room */
+	uint32_t first_waiting, last_waiting;	/* handles */
 	uint32_t bucket[4096];		/* handles */
 };
 
@@ -52,30 +57,41 @@ void vmp_files_clear(struct vmp_files *files);
  * vmp_files_note() - A map goes to the host: know the file behind it.
  * @now_ms: A clock that does not go back.
  *
- * Opens and reads the file where it is new or was not looked at for a while;
- * what cannot be opened is an entry too (VMPROF_FILE_NO_ACCESS).
+ * Where it is new or was not looked at for a while, it waits to be looked at.
  */
 void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms);
+
+/**
+ * vmp_files_tell_id() - The kernel told the build-id of the file behind a map that was noted.
+ * It holds where the file cannot be opened.
+ */
+void vmp_files_tell_id(struct vmp_files *files, const struct vmp_msg_map *map, const struct vmp_build_id *id);
+
+/** vmp_files_ask() - Take the next that waits.  Return: 1 the request is filled, 0 none waits. */
+int vmp_files_ask(struct vmp_files *files, struct vmp_read_request *r);
+
+/**
+ * vmp_files_answer() - It was looked at; @handle is the request's number.
+ * What could not be opened is an entry too (VMPROF_FILE_NO_ACCESS).
+ */
+void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a);
+
+/** vmp_files_give_up() - There is no more time to look.  Return: entries that are told without. */
+uint64_t vmp_files_give_up(struct vmp_files *files);
+
+/** vmp_files_object() - Fill the request for a piece of an entry's file, but for offset and len. */
+void vmp_files_object(const struct vmp_file *f, uint32_t number, struct vmp_read_request *r);
 
 /** vmp_files_get() - Entry of a handle, or NULL. */
 const struct vmp_file *vmp_files_get(const struct vmp_files *files, uint32_t handle);
 
 /**
- * vmp_files_unsent() - The next entry to tell the host of, or NULL.
+ * vmp_files_unsent() - The next entry to tell the host of, or NULL (none, or it waits).
  * @msg: Its message, in wire order; the path follows.
  */
 const struct vmp_file *vmp_files_unsent(const struct vmp_files *files, struct vmprof_file *msg);
 
 /** vmp_files_sent() - What vmp_files_unsent() gave went out. */
 void vmp_files_sent(struct vmp_files *files);
-
-/**
- * vmp_file_open() - Open an entry's file as it was when its FILE was made.
- * Return: file descriptor, -ESTALE (it was changed), -errno.
- */
-int vmp_file_open(const struct vmp_file *file);
-
-/** vmp_file_is_vdso() - It lies in our own memory (vdso.h), not in a file. */
-int vmp_file_is_vdso(const struct vmp_file *file);
 
 #endif

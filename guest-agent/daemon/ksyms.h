@@ -33,4 +33,12 @@ int vmp_ksyms_open(struct vmp_ksyms *k, const char *path);
  */
 int vmp_ksyms_step(struct vmp_ksyms *k);
 
+/**
+ * vmp_ksyms_modules() - A number that changes when modules come or go.
+ * @path: /proc/modules
+ *
+ * Return: a hash of their names and addresses; 0 when they cannot be read.
+ */
+uint64_t vmp_ksyms_modules(const char *path);
+
 #endif

@@ -2,7 +2,7 @@
 /*
  * main.c - vmprof-agent: tells the host's vmprof which processes live in this guest.
  *
- * One thread, one loop: the port, the module's device, signals.
+ * One thread, one loop: the port, the module's device, the child that reads files, signals.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -95,6 +95,7 @@ static int wait_for_host(struct vmp_port *port, struct vmp_session *s, int signa
 {
 	struct pollfd p = { .fd = signals, .events = POLLIN };
 
+	vmp_reader_reap(&s->reader);
 	if (vmp_port_check(port))
 		vmp_session_connected(s);
 	else if (poll(&p, 1, port->wait_ms) > 0)
@@ -105,9 +106,10 @@ static int wait_for_host(struct vmp_port *port, struct vmp_session *s, int signa
 /* One round with a host.  Return: 1 a signal ends us. */
 static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[4] = {
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = port->fd, .events = POLLIN },
+		{ .fd = -1, .events = POLLIN },
 		{ .fd = -1, .events = POLLIN },
 	};
 	int more = vmp_session_step(s);
@@ -121,7 +123,9 @@ static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 	}
 	if (vmp_session_wants_records(s))
 		p[2].fd = s->module;
-	if (ret >= 0 && poll(p, 3, more ? 0 : vmp_session_timeout_ms(s)) < 0 && errno != EINTR)
+	if (vmp_reader_busy(&s->reader))
+		p[3].fd = s->reader.fd;
+	if (ret >= 0 && poll(p, 4, more ? 0 : vmp_session_timeout_ms(s)) < 0 && errno != EINTR)
 		ret = -errno;
 	if (ret >= 0 && p[1].revents & POLLIN)
 		ret = vmp_session_input(s, port->fd);

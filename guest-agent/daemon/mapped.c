@@ -11,6 +11,18 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+int (*vmp_mapped_guard)(uint32_t major, uint32_t minor);
+
+/* What is cached of a handle has its device: nobody is asked for it */
+int vmp_mapped_may_touch(int handle)
+{
+	struct statx st;
+
+	if (!vmp_mapped_guard || statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st))
+		return 0;
+	return vmp_mapped_guard(st.stx_dev_major, st.stx_dev_minor);
+}
+
 static int same_file(const struct vmp_mapped *m, const struct stat *st)
 {
 	if (st->st_ino != m->ino)
@@ -20,17 +32,19 @@ static int same_file(const struct vmp_mapped *m, const struct stat *st)
 	       (major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor);
 }
 
-/* From a handle that has touched nothing yet to one that can be read */
+/* From a handle that has touched nothing yet to one that can be read; without @m any file will do */
 static int reopen_regular(int handle, const struct vmp_mapped *m, struct stat *st)
 {
 	char link[64];
-	int fd;
+	int fd = vmp_mapped_may_touch(handle);
 
+	if (fd)
+		return fd;
 	if (fstat(handle, st))
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (!same_file(m, st))
+	if (m && !same_file(m, st))
 		return -ESTALE;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -53,41 +67,91 @@ static int open_mapping(const struct vmp_mapped *m, struct stat *st)
 	return fd;
 }
 
-static int open_below(const char *root, const struct vmp_mapped *m, struct stat *st)
+/* Links on the way are followed as the process itself would follow them */
+static int open_in(int dir, const char *path, uint64_t flags, const struct vmp_mapped *m,
+		   struct stat *st)
 {
-	/* links are followed as the process itself would follow them */
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int dir, handle, fd;
+	int handle, fd;
 
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
+	handle = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (handle < 0)
 		return -errno;
-	handle = (int)syscall(SYS_openat2, dir, m->path, &how, sizeof(how));
-	fd = handle < 0 ? -errno : 0;
-	close(dir);
-	if (fd)
-		return fd;
 	fd = reopen_regular(handle, m, st);
 	close(handle);
 	return fd;
 }
 
-int vmp_mapped_open(const struct vmp_mapped *m, struct stat *st)
+static int open_root(const char *root)
+{
+	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir < 0 ? -errno : dir;
+}
+
+static int open_below(const char *root, const char *path, const struct vmp_mapped *m,
+		      struct stat *st)
+{
+	int dir = open_root(root), fd;
+
+	if (dir < 0)
+		return dir;
+	fd = open_in(dir, path, 0, m, st);
+	close(dir);
+	return fd;
+}
+
+/* In the process's root, else in the guest's */
+static int open_in_roots(uint32_t tgid, const char *path, const struct vmp_mapped *m,
+			 struct stat *st)
 {
 	char root[32];
 	int fd, below;
 
+	snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", tgid);
+	below = open_below(root, path, m, st);
+	if (below >= 0)
+		return below;
+	/* what the service's own root hides is there below that of PID 1 */
+	fd = open_below("/proc/1/root", path, m, st);
+	if (fd < 0)
+		fd = open_below("/", path, m, st);
+	/* "another file lies there" is worth more than "that process is gone" */
+	return fd < 0 && below == -ESTALE ? below : fd;
+}
+
+int vmp_mapped_open(const struct vmp_mapped *m, struct stat *st)
+{
+	int fd;
+
 	fd = open_mapping(m, st);
 	if (fd >= 0 || m->path[0] != '/')
 		return fd;
-	snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", m->tgid);
-	below = open_below(root, m, st);
-	if (below >= 0)
-		return below;
-	fd = open_below("/", m, st);
-	/* "another file lies there" is worth more than "that process is gone" */
-	return fd < 0 && below == -ESTALE ? below : fd;
+	return open_in_roots(m->tgid, m->path, m, st);
+}
+
+int vmp_mapped_open_beside(uint32_t tgid, const char *path, struct stat *st)
+{
+	return open_in_roots(tgid, path, NULL, st);
+}
+
+int vmp_mapped_root(uint32_t tgid)
+{
+	char root[32];
+
+	snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", tgid);
+	return open_root(root);
+}
+
+int vmp_mapped_open_below(int root, const char *path, struct stat *st)
+{
+	int fd = open_in(root, path, O_NOFOLLOW, NULL, st);
+
+	if (fd < 0 || st->st_nlink == 1)
+		return fd;
+	close(fd);
+	return -EMLINK;
 }

@@ -4,27 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define DEVICE_PATH	"/dev/" VMPG_DEVICE_NAME
-
-extern char **environ;
-
-/* modprobe says on stderr, thus in the journal, why it failed. */
-static void load_module(void)
-{
-	char *argv[] = { "modprobe", VMPG_DEVICE_NAME, NULL };
-	int status;
-	pid_t pid;
-
-	if (posix_spawn(&pid, "/sbin/modprobe", NULL, NULL, argv, environ))
-		return;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-}
 
 static int open_device(void)
 {
@@ -38,10 +21,6 @@ int vmp_module_open(int *fd)
 	struct vmpg_query query;
 	int ret = open_device();
 
-	if (ret == -ENOENT) {
-		load_module();
-		ret = open_device();
-	}
 	if (ret < 0)
 		return ret;
 	*fd = ret;

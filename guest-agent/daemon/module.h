@@ -9,7 +9,7 @@
 #include "../module/guest_uapi.h"
 
 /**
- * vmp_module_open() - Open the device, loading the module if need be.
+ * vmp_module_open() - Open the device; the service has loaded the module.
  * @fd: Set on success; non-blocking.
  *
  * Return: 0, -ENOENT (no module for this kernel), -EBUSY (another agent has

@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,7 +50,7 @@ static size_t unescape(char *dst, const char *src, size_t room)
 	return n;
 }
 
-static uint16_t path_flags(const char *path, size_t *len)
+uint16_t vmp_procfs_path_flags(const char *path, size_t *len)
 {
 	static const char deleted[] = " (deleted)";
 	size_t cut = sizeof(deleted) - 1;
@@ -92,7 +93,7 @@ int vmp_procfs_parse_map(const char *line, uint32_t tgid, struct vmp_procfs_msg 
 			    PROT_EXEC);
 	line += at;
 	len = unescape(path, line + strspn(line, " "), VMPROF_PATH_BYTES_MAX - 1);
-	map->flags = htole16(path_flags(path, &len));
+	map->flags = htole16(vmp_procfs_path_flags(path, &len));
 	if (le16toh(map->flags) & VMPROF_MAP_VDSO)
 		map->ino_generation = htole32(end <= 1ULL << 32);
 	map->path_len = htole32((uint32_t)len);
@@ -101,16 +102,21 @@ int vmp_procfs_parse_map(const char *line, uint32_t tgid, struct vmp_procfs_msg 
 	return 1;
 }
 
+/* A line of what the child read of /proc/PID/maps.  Return: 1, 0 none is left */
 static int next_map(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 {
-	char line[VMPROF_PATH_BYTES_MAX + 128];
+	char *line, *end;
 
-	while (p->maps && fgets(line, sizeof(line), p->maps))
+	while (p->at < p->len) {
+		line = p->text + p->at;
+		end = memchr(line, '\n', p->len - p->at);
+		if (!end)
+			break;
+		*end = 0;
+		p->at = (size_t)(end + 1 - p->text);
 		if (vmp_procfs_parse_map(line, p->tgid, msg))
 			return 1;
-	if (p->maps)
-		fclose(p->maps);
-	p->maps = NULL;
+	}
 	return 0;
 }
 
@@ -120,6 +126,35 @@ static FILE *open_of(const char *pid, const char *what)
 
 	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, what);
 	return fopen(path, "re");
+}
+
+/* The state, and the number of threads */
+static int parse_over(const char *text)
+{
+	const char *close = strrchr(text, ')');
+	unsigned int threads;
+	char state;
+
+	if (!close || sscanf(close + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+			     &state, &threads) != 2)
+		return 0;
+	return (state == 'Z' || state == 'X') && threads <= 1;
+}
+
+int vmp_procfs_is_over(uint32_t tgid)
+{
+	char text[1024], pid[16];
+	size_t len;
+	FILE *stat;
+
+	snprintf(pid, sizeof(pid), "%" PRIu32, tgid);
+	stat = open_of(pid, "stat");
+	if (!stat)
+		return errno == ENOENT || errno == ESRCH;
+	len = fread(text, 1, sizeof(text) - 1, stat);
+	fclose(stat);
+	text[len] = 0;
+	return !len || parse_over(text);
 }
 
 static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
@@ -145,7 +180,7 @@ static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 		msg->type = VMPROF_MSG_PROC;
 		msg->len = sizeof(*proc);
 		p->tgid = le32toh(proc->tgid);
-		p->maps = open_of(entry->d_name, "maps");
+		p->maps = VMP_MAPS_FIRST;
 		return 1;
 	}
 	return 0;
@@ -169,6 +204,8 @@ int vmp_procfs_begin(struct vmp_procfs *p, uint64_t token)
 	p->processes = opendir("/proc");
 	p->token = token;
 	p->begun = 0;
+	p->maps = VMP_MAPS_NONE;
+	p->at = p->len = 0;
 	return p->processes ? 0 : -errno;
 }
 
@@ -180,18 +217,40 @@ int vmp_procfs_next(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 		p->begun = 1;
 		return token_message(p, VMPROF_MSG_SNAP_BEGIN, msg);
 	}
-	if (next_map(p, msg) || next_process(p, msg))
+	if (next_map(p, msg))
+		return 1;
+	if (p->maps != VMP_MAPS_NONE)
+		return 0;			/* the child reads on */
+	if (next_process(p, msg))
 		return 1;
 	vmp_procfs_end(p);
 	return token_message(p, VMPROF_MSG_SNAP_END, msg);
 }
 
+int vmp_procfs_ask(struct vmp_procfs *p, struct vmp_read_request *r)
+{
+	if (!p->processes || p->maps == VMP_MAPS_NONE || p->at < p->len)
+		return 0;
+	r->what = VMP_READ_MAPS;
+	r->m = (struct vmp_mapped){ .tgid = p->tgid };
+	r->offset = p->maps == VMP_MAPS_MORE;
+	r->path[0] = 0;
+	return 1;
+}
+
+void vmp_procfs_answer(struct vmp_procfs *p, const struct vmp_read_answer *a)
+{
+	memcpy(p->text, a->data, a->len);
+	p->at = 0;
+	p->len = a->len;
+	p->maps = !a->status && a->offset ? VMP_MAPS_MORE : VMP_MAPS_NONE;
+	/* a process that has ended meanwhile is told of as such */
+	p->unread += a->status && a->status != -ENOENT && a->status != -ESRCH;
+}
+
 void vmp_procfs_end(struct vmp_procfs *p)
 {
-	if (p->maps)
-		fclose(p->maps);
 	if (p->processes)
 		closedir(p->processes);
-	p->maps = NULL;
 	p->processes = NULL;
 }

@@ -17,7 +17,13 @@
 
 #define SILENCE_MS		1000	/* then a connected host is told that we are here */
 #define LOST_CHECK_MS		500
+#define GATHER_MS		10	/* events of so long go out together: each write costs the host, too */
+#define DRAIN_MS		5000	/* the last of the files and JIT maps may take at the end */
+#define JIT_VERSION		2	/* hosts from this one on take JIT maps */
+#define TASKS_VERSION		4	/* ... TASKS */
 #define RECORDS_PER_STEP	256
+#define MODULES_CHECK_MS	2000
+#define MODULES_PATH		"/proc/modules"
 
 int vmp_session_init(struct vmp_session *s)
 {
@@ -28,14 +34,21 @@ int vmp_session_init(struct vmp_session *s)
 	vmp_frame_decoder_init(&s->in);
 	vmp_files_init(&s->files);
 	vmp_bulk_init(&s->bulk);
+	vmp_jit_init(&s->jit);
 	ret = vmp_out_init(&s->out);
 	if (ret)
 		return ret;
+	ret = vmp_reader_init(&s->reader);
+	if (ret)
+		goto free_out;
 	s->records = malloc(VMP_RECORDS_BYTES);
 	if (s->records)
 		return 0;
+	ret = -ENOMEM;
+	vmp_reader_deinit(&s->reader);
+free_out:
 	vmp_out_deinit(&s->out);
-	return -ENOMEM;
+	return ret;
 }
 
 /* Stop tracing and forget what was said; what is on its way stays. */
@@ -48,8 +61,15 @@ static void reset(struct vmp_session *s)
 	s->snapshots = 0;
 	s->records_at = s->records_end = 0;
 	s->procfs_msg_waits = 0;
+	s->drain_until_ms = 0;
+	s->unlooked = 0;
+	vmp_reader_stop(&s->reader);
+	vmp_sideband_close(&s->sideband);
+	vmp_sideband_init(&s->sideband);
 	vmp_procfs_end(&s->procfs);
+	s->procfs.unread = 0;
 	vmp_bulk_clear(&s->bulk);
+	vmp_jit_clear(&s->jit);
 	vmp_files_clear(&s->files);
 }
 
@@ -57,6 +77,7 @@ void vmp_session_deinit(struct vmp_session *s)
 {
 	reset(s);
 	free(s->records);
+	vmp_reader_deinit(&s->reader);
 	vmp_out_deinit(&s->out);
 }
 
@@ -92,12 +113,12 @@ static void explain_no_module(int error)
 			  error == -EPROTO ? "the loaded module vmprof_guest is of another version" :
 			  strerror(-error);
 
-	vmp_log(VMP_LOG_ERROR, "no process will be recognised by its samples: %s; install the module of this agent's package (dkms, or modprobe vmprof_guest shows the reason)",
+	vmp_log(VMP_LOG_ERROR, "processes are told from /proc and the kernel's perf, without their address spaces: %s; install the module of this agent's package (dkms, or modprobe vmprof_guest shows the reason)",
 		why);
 }
 
-/* (Re)start the conversation.  seq starts at 0 with HELLO. */
-static void hello(struct vmp_session *s)
+/* (Re)start the conversation.  seq starts at 0 with HELLO; @flags: more of VMPROF_HELLO_* */
+static void hello(struct vmp_session *s, uint32_t flags)
 {
 	struct vmp_hello_msg msg;
 	size_t len;
@@ -113,6 +134,7 @@ static void hello(struct vmp_session *s)
 		explain_no_module(ret);
 	}
 	len = vmp_hello_build(&msg, s->module);
+	msg.fixed.flags |= htole32(flags);
 	put(s, VMPROF_MSG_HELLO, &msg, len);
 	s->state = VMP_READY;
 }
@@ -120,7 +142,10 @@ static void hello(struct vmp_session *s)
 /* What was lost since HELLO, if that is more than what was told */
 static void tell_lost(struct vmp_session *s)
 {
-	struct vmprof_agent_lost msg = { .tsc = htole64(vmp_tsc()) };
+	const struct vmp_sideband *sb = &s->sideband;
+	struct vmprof_agent_lost msg = {
+		.tsc = htole64(sb->lost_since_tsc ? sb->lost_since_tsc : vmp_tsc()),
+	};
 	struct vmpg_lost lost = { 0 };
 	unsigned int i;
 
@@ -130,6 +155,11 @@ static void tell_lost(struct vmp_session *s)
 	lost.count[VMPROF_GLOST_PROTO] += s->bad_input + s->in.stats.bad_frames +
 					  s->in.stats.seq_gaps;
 	lost.count[VMPROF_GLOST_FILES] += s->files.overflow;
+	lost.count[VMPROF_GLOST_JIT] += s->jit.lost;
+	lost.count[VMPROF_GLOST_RING] += sb->lost;
+	lost.count[VMPROF_GLOST_MISSED] += sb->missed;
+	lost.count[VMPROF_GLOST_MAPS] += s->procfs.unread;
+	lost.count[VMPROF_GLOST_STUCK] += s->reader.lost + s->unlooked;
 	if (!memcmp(lost.count, s->lost_sent, sizeof(s->lost_sent)))
 		return;
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
@@ -143,13 +173,14 @@ static void tell_lost(struct vmp_session *s)
 static void on_host_hello(struct vmp_session *s, const struct vmp_msg_host_hello *m)
 {
 	s->silent_since_ms = 0;
+	s->host_version = m->version;
 	s->refused = m->compat > VMPROF_PROTO_VERSION || m->version < VMPROF_PROTO_COMPAT;
 	if (s->refused)
 		vmp_log(VMP_LOG_ERROR, "the host speaks protocol version %" PRIu32 " (oldest %" PRIu32 "), we speak %u (oldest %u): update the older of vmprof and vmprof-guest-agent",
 			m->version, m->compat, VMPROF_PROTO_VERSION, VMPROF_PROTO_COMPAT);
 	else
 		vmp_log(VMP_LOG_NOTICE, "session %016" PRIx64 " of the host begins", m->session);
-	hello(s);
+	hello(s, 0);
 	vmp_out_add_credit(&s->out, m->credit);
 }
 
@@ -158,8 +189,24 @@ static int begin_snapshot(struct vmp_session *s, uint64_t token)
 	int ret = s->module >= 0 ? vmp_module_snapshot(s->module, token) :
 				   vmp_procfs_begin(&s->procfs, token);
 
+	s->snapshot_tsc = vmp_tsc();
 	s->snapshots += !ret;
 	return ret;
+}
+
+/* What the kernel tells without the module; before the snapshot, so that nothing lies between them */
+static void start_sideband(struct vmp_session *s)
+{
+	int ret = vmp_sideband_open(&s->sideband);
+
+	if (!ret)
+		return;
+	vmp_log(VMP_LOG_ERROR, "cannot listen to the kernel's perf, only /proc is read: %s; no process will be recognised by its samples",
+		strerror(-ret));
+	/* the host must not take what /proc shows for all that there was */
+	s->sideband.missed = 1;
+	s->sideband.lost_since_tsc = vmp_tsc();
+	s->lost_checked_ms = 0;
 }
 
 static void on_start(struct vmp_session *s, uint64_t token)
@@ -172,11 +219,30 @@ static void on_start(struct vmp_session *s, uint64_t token)
 		close(s->module);
 		s->module = -1;
 	}
+	if (s->module < 0)
+		start_sideband(s);
 	ret = begin_snapshot(s, token);
 	if (ret)
 		vmp_log(VMP_LOG_ERROR, "cannot take a snapshot of the processes: %s",
 			strerror(-ret));
 	s->state = VMP_RUNNING;
+	s->modules_checked_ms = vmp_now_ms();
+	s->modules = vmp_ksyms_modules(MODULES_PATH);
+	vmp_bulk_ksyms(&s->bulk);
+}
+
+/* Modules came or went: the kernel's symbols are sent again. */
+static void check_modules(struct vmp_session *s)
+{
+	uint64_t modules;
+
+	if (s->state != VMP_RUNNING || vmp_now_ms() - s->modules_checked_ms < MODULES_CHECK_MS)
+		return;
+	s->modules_checked_ms = vmp_now_ms();
+	modules = vmp_ksyms_modules(MODULES_PATH);
+	if (modules == s->modules)
+		return;
+	s->modules = modules;
 	vmp_bulk_ksyms(&s->bulk);
 }
 
@@ -272,31 +338,49 @@ static void on_snapshot_end(struct vmp_session *s)
 	}
 	if (s->module >= 0)
 		vmp_module_stop(s->module);
+	vmp_sideband_flush(&s->sideband);
 	s->state = VMP_DRAINING;
 }
 
-static void note_files(struct vmp_session *s, struct vmp_agent_msg *m)
+static int wants_jit(const struct vmp_session *s)
 {
-	uint64_t now = vmp_now_ms();
+	return s->host_version >= JIT_VERSION;
+}
+
+static void note_map(struct vmp_session *s, const struct vmp_msg_map *map)
+{
+	vmp_files_note(&s->files, map, vmp_now_ms());
+	if (wants_jit(s))
+		vmp_jit_note(&s->jit, map);
+}
+
+static void note(struct vmp_session *s, struct vmp_agent_msg *m)
+{
 	struct vmp_msg_map map;
 
 	if (m->type == VMPROF_MSG_MAP)
-		vmp_files_note(&s->files, &m->map, now);
+		note_map(s, &m->map);
 	while (m->type == VMPROF_MSG_EXIT && vmp_agent_msg_next_map(&m->proc, &map))
-		vmp_files_note(&s->files, &map, now);
+		vmp_files_note(&s->files, &map, vmp_now_ms());
+	if (m->type == VMPROF_MSG_EXEC ||
+	    (m->type == VMPROF_MSG_EXIT && m->proc.flags & VMPROF_PROC_LAST))
+		vmp_jit_ended(&s->jit, m->proc.tgid);
 }
 
 /* Pass one message on.  Return: 0 or -ENOBUFS (later). */
 static int carry(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
 {
 	struct vmp_agent_msg msg;
-	int ret = put(s, type, payload, len);
+	int ret;
 
+	if (type == VMPROF_MSG_TASKS && s->host_version < TASKS_VERSION)
+		return 0;
+	ret = put(s, type, payload, len);
 	if (ret)
 		return ret;
 	if (vmp_agent_msg_parse(type, payload, len, &msg))
 		return 0;
-	note_files(s, &msg);
+	note(s, &msg);
 	if (type == VMPROF_MSG_SNAP_END)
 		on_snapshot_end(s);
 	return 0;
@@ -331,6 +415,8 @@ static int refill(struct vmp_session *s)
 		vmp_log(VMP_LOG_ERROR, "reading /dev/vmprof_guest failed: %s", strerror((int)-n));
 	s->records_at = 0;
 	s->records_end = n > 0 ? (size_t)n : 0;
+	if (n > 0)
+		s->gather_until_ms = vmp_now_ms() + GATHER_MS;
 	return n > 0;
 }
 
@@ -350,14 +436,30 @@ static int carry_record(struct vmp_session *s)
 	return 1;
 }
 
-/* The same without the module */
-static int carry_procfs(struct vmp_session *s)
+/* Without the module: what perf tells, then the snapshot.  Return: 1 there is a message */
+static int next_without_module(struct vmp_session *s)
 {
-	if (!s->procfs_msg_waits && !vmp_procfs_next(&s->procfs, &s->procfs_msg))
+	s->sideband.id.len = 0;
+	return vmp_sideband_next(&s->sideband, &s->procfs_msg) ||
+	       vmp_procfs_next(&s->procfs, &s->procfs_msg);
+}
+
+static void note_kernels_id(struct vmp_session *s, const struct vmp_procfs_msg *msg)
+{
+	struct vmp_agent_msg m;
+
+	if (s->sideband.id.len && !vmp_agent_msg_parse(msg->type, msg->payload, msg->len, &m))
+		vmp_files_tell_id(&s->files, &m.map, &s->sideband.id);
+}
+
+static int carry_without_module(struct vmp_session *s)
+{
+	if (!s->procfs_msg_waits && !next_without_module(s))
 		return 0;
 	s->procfs_msg_waits = 1;
 	if (carry(s, s->procfs_msg.type, s->procfs_msg.payload, s->procfs_msg.len))
 		return -ENOBUFS;
+	note_kernels_id(s, &s->procfs_msg);
 	s->procfs_msg_waits = 0;
 	return 1;
 }
@@ -371,9 +473,79 @@ static void say_done(struct vmp_session *s)
 	tell_lost(s);
 	if (put(s, VMPROF_MSG_DONE, &done, sizeof(done)))
 		return;
+	vmp_sideband_close(&s->sideband);
 	s->state = VMP_READY;
 	vmp_log(VMP_LOG_NOTICE, "tracing has ended; %" PRIu32 " files were described",
 		s->files.nr);
+}
+
+/* ----------------------------------------------------- what the child reads */
+
+/* The answer goes to who asked.  Return: 1 there was one */
+static int take_answer(struct vmp_session *s)
+{
+	const uint64_t now = vmp_now_ms();
+	const struct vmp_read_request *q = &s->reader.request;
+	const struct vmp_read_answer *a = vmp_reader_answer(&s->reader, now);
+
+	if (!a)
+		return 0;
+	switch (q->what) {
+	case VMP_READ_FILE:
+		vmp_files_answer(&s->files, q->number, a);
+		break;
+	case VMP_READ_OBJECT:
+		vmp_bulk_answer(&s->bulk, q, a, &s->out);
+		break;
+	case VMP_READ_MAPS:
+		vmp_procfs_answer(&s->procfs, a);
+		if (s->procfs.unread && !s->sideband.lost_since_tsc)
+			s->sideband.lost_since_tsc = s->snapshot_tsc;
+		break;
+	default:
+		vmp_jit_answer(&s->jit, q, a, &s->out, now);
+		break;
+	}
+	return 1;
+}
+
+/* The next request: first what a process's end would take away.  Return: 1 it is answered already */
+static int ask(struct vmp_session *s, int bulk_too)
+{
+	const uint64_t now = vmp_now_ms();
+	struct vmp_read_request *q = &s->reader.request;
+
+	if (vmp_reader_busy(&s->reader))
+		return 0;
+	if (s->reader.begun != s->reader_seen)
+		vmp_jit_begin_again(&s->jit);
+	s->reader_seen = s->reader.begun;
+	if (!vmp_jit_ask_begin(&s->jit, q) && !vmp_procfs_ask(&s->procfs, q) &&
+	    !vmp_files_ask(&s->files, q) &&
+	    !(bulk_too && (vmp_bulk_ask(&s->bulk, &s->files, &s->out, q) ||
+			   vmp_jit_ask(&s->jit, &s->out, now, q))))
+		return 0;
+	return vmp_reader_ask(&s->reader, now);
+}
+
+/* The last of the files and JIT maps, then DONE.  Return: as vmp_session_step() */
+static int drain(struct vmp_session *s)
+{
+	uint64_t now = vmp_now_ms();
+
+	if (!s->drain_until_ms) {
+		s->drain_until_ms = now + DRAIN_MS;
+		vmp_jit_finish(&s->jit);
+	}
+	if (now < s->drain_until_ms && (s->jit.nr || s->files.sent < s->files.nr))
+		return ask(s, 1);
+	vmp_jit_give_up(&s->jit);
+	s->unlooked += vmp_files_give_up(&s->files);
+	s->drain_until_ms = 0;
+	if (!put_files(s))
+		return 1;
+	say_done(s);
+	return 1;
 }
 
 /* Return: 1 more at once, 0 nothing left, -ENOBUFS the buffer is full */
@@ -384,7 +556,7 @@ static int step_events(struct vmp_session *s)
 	for (i = 0; i < RECORDS_PER_STEP && ret == 1; i++) {
 		if (!put_files(s))
 			return -ENOBUFS;
-		ret = s->module >= 0 ? carry_record(s) : carry_procfs(s);
+		ret = s->module >= 0 ? carry_record(s) : carry_without_module(s);
 	}
 	return ret;
 }
@@ -397,37 +569,54 @@ static void say_hello_to_silence(struct vmp_session *s)
 	/* the host may be talking to an agent that is no more: tell it of us */
 	vmp_log(VMP_LOG_DEBUG, "the host does not greet: saying HELLO");
 	s->silent_since_ms = 0;
-	hello(s);
+	hello(s, VMPROF_HELLO_UNASKED);
 }
 
 int vmp_session_step(struct vmp_session *s)
 {
-	int ret;
+	int ret, more;
 
 	say_hello_to_silence(s);
 	if (s->state == VMP_IDLE)
 		return 0;
+	more = take_answer(s);
+	more |= ask(s, 0);
 	ret = step_events(s);
 	if (ret)
 		return 1;
 	if (vmp_now_ms() - s->lost_checked_ms >= LOST_CHECK_MS)
 		tell_lost(s);
-	if (s->state == VMP_DRAINING) {
-		say_done(s);
-		return 1;
-	}
-	return vmp_bulk_step(&s->bulk, &s->files, &s->out);
+	check_modules(s);
+	if (s->state == VMP_DRAINING)
+		return drain(s) | more;
+	more |= vmp_bulk_step(&s->bulk, &s->out);
+	return ask(s, 1) | more;
+}
+
+/* How long others may join the events that were read last; 0 no longer */
+static int gather_ms(const struct vmp_session *s)
+{
+	uint64_t now = vmp_now_ms();
+
+	return s->state == VMP_RUNNING && now < s->gather_until_ms ? (int)(s->gather_until_ms - now) : 0;
 }
 
 int vmp_session_wants_records(const struct vmp_session *s)
 {
-	return s->module >= 0 && s->state >= VMP_RUNNING &&
+	return s->module >= 0 && s->state >= VMP_RUNNING && !gather_ms(s) &&
 	       vmp_out_has_room(&s->out, VMPROF_FRAME_MAX);
 }
 
 int vmp_session_timeout_ms(const struct vmp_session *s)
 {
+	int gather;
+
 	if (s->silent_since_ms && s->state == VMP_IDLE)
 		return SILENCE_MS / 4;
-	return s->state >= VMP_RUNNING ? LOST_CHECK_MS : -1;
+	if (s->state < VMP_RUNNING)
+		return vmp_reader_busy(&s->reader) ? LOST_CHECK_MS : -1;
+	if (s->sideband.nr)
+		return VMP_SIDEBAND_LOOK_MS;
+	gather = gather_ms(s);
+	return gather ? gather : LOST_CHECK_MS;
 }

@@ -19,8 +19,11 @@
 #include "bulk.h"
 #include "files.h"
 #include "frame.h"
+#include "jit.h"
 #include "out.h"
 #include "procfs.h"
+#include "reader.h"
+#include "sideband.h"
 
 #define VMP_RECORDS_BYTES	(256U << 10)	/* one read of the module's ring */
 
@@ -28,13 +31,19 @@ enum vmp_state { VMP_IDLE, VMP_READY, VMP_RUNNING, VMP_STOPPING, VMP_DRAINING };
 
 struct vmp_session {
 	enum vmp_state state;
-	int module;			/* device, -1: none, /proc only */
+	int module;			/* device, -1: none, /proc and perf only */
 	int refused;			/* the host's version is not for us */
+	uint32_t host_version;
 	uint64_t stop_token;
 	int stop_snapshot;		/* the last snapshot has been asked for */
 	unsigned int snapshots;		/* asked for, SNAP_END not carried yet */
 	uint64_t silent_since_ms;	/* host connected, no greeting from it; 0 it has greeted */
+	uint64_t drain_until_ms;	/* files and JIT maps go out until then; 0 not draining */
+	uint64_t unlooked;		/* files that were told without having been looked at */
+	uint32_t reader_seen;		/* which child was asked last */
 	uint64_t lost_checked_ms;
+	uint64_t modules_checked_ms;
+	uint64_t modules;		/* the guest kernel's, when its symbols were read last */
 	uint64_t bad_input;		/* requests that made no sense, since HELLO */
 	uint64_t lost_sent[VMPROF_GLOST_NR];
 
@@ -42,11 +51,16 @@ struct vmp_session {
 	struct vmp_out out;
 	struct vmp_files files;
 	struct vmp_bulk bulk;
+	struct vmp_jit jit;
+	struct vmp_reader reader;
 	struct vmp_procfs procfs;
-	struct vmp_procfs_msg procfs_msg;
+	uint64_t snapshot_tsc;		/* the last one was asked for then */
+	struct vmp_sideband sideband;
+	struct vmp_procfs_msg procfs_msg;	/* of either */
 	int procfs_msg_waits;		/* found no room yet */
 	uint8_t *records;		/* VMP_RECORDS_BYTES, from the module */
 	size_t records_at, records_end;
+	uint64_t gather_until_ms;	/* events that come until then go out together */
 };
 
 /** vmp_session_init() - Return: 0 or -ENOMEM. */
@@ -73,7 +87,12 @@ int vmp_session_input(struct vmp_session *s, int port);
  */
 int vmp_session_step(struct vmp_session *s);
 
-/** vmp_session_wants_records() - Wait for the module's device too. */
+/**
+ * vmp_session_wants_records() - Wait for the module's device too.
+ *
+ * Not for some milliseconds after events were read: those that come meanwhile go out
+ * with one write, for each makes the guest exit and wakes its QEMU.
+ */
 int vmp_session_wants_records(const struct vmp_session *s);
 
 /** vmp_session_timeout_ms() - Longest wait, -1 without end. */

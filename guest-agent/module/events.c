@@ -2,6 +2,7 @@
 /* events.c - what the probes write into the ring; rules: see events.h. */
 #include "events.h"
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/mmap_lock.h>
 #include <linux/percpu.h>
@@ -11,6 +12,8 @@
 #include "lost.h"
 #include "maps.h"
 #include "task.h"
+
+#define LOCK_PATIENCE_US	100	/* for an mm that somebody else has locked */
 
 /* Memory to build one record in: one per CPU, used with preemption off */
 struct scratch {
@@ -141,13 +144,26 @@ void vmpg_event_map(struct vm_area_struct *vma)
 	scratch_put(s);
 }
 
+/* Most holders (khugepaged, a thread's mmap) are done in a moment; this must not sleep. */
+static bool lock_own_maps(struct mm_struct *mm)
+{
+	unsigned int us;
+
+	for (us = 0; us < LOCK_PATIENCE_US; us++) {
+		if (mmap_read_trylock(mm))
+			return true;
+		udelay(1);
+	}
+	return mmap_read_trylock(mm);
+}
+
 /* Maps of current's mm into @walk, unless somebody else is changing it */
 static bool walk_own_maps(struct scratch *s, struct vmpg_walk *walk)
 {
 	const struct vmpg_view view = { .tgid = current->tgid, .path = s->path };
 	struct mm_struct *mm = current->mm;
 
-	if (!mmap_read_trylock(mm)) {
+	if (!lock_own_maps(mm)) {
 		vmpg_lost(VMPROF_GLOST_MAPS);
 		return false;
 	}

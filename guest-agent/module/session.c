@@ -17,6 +17,7 @@
 #include "lost.h"
 #include "probes.h"
 #include "snapshot.h"
+#include "tasks.h"
 
 atomic64_t vmpg_lost_count[VMPROF_GLOST_NR];
 
@@ -89,6 +90,7 @@ static void stop_locked(void)
 	wake_up_all(&session.ring.room);
 	cancel_work_sync(&session.snapshot);
 	vmpg_probes_stop();
+	vmpg_tasks_stop();
 	session.tracing = false;
 	atomic64_add(vmpg_probes_missed(), &vmpg_lost_count[VMPROF_GLOST_MISSED]);
 }
@@ -112,6 +114,8 @@ int vmpg_session_start(void)
 		WRITE_ONCE(session.cancel, false);
 		ret = vmpg_probes_start();
 		session.tracing = !ret;
+		if (!ret)
+			vmpg_tasks_start(&session.ring);
 	}
 	mutex_unlock(&session.control);
 	return ret;

@@ -8,6 +8,8 @@
 #define VMPG_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
 
 #ifdef CONFIG_PREEMPT_RT
 #error "vmprof_guest takes mmap locks in probes, which PREEMPT_RT does not permit"
@@ -23,6 +25,19 @@ static inline const struct path *vmpg_file_path(const struct file *file)
 static inline const struct path *vmpg_file_path(const struct file *file)
 {
 	return &file->f_path;
+}
+#endif
+
+/* Where a CPU keeps the pointer to the task that runs on it */
+#ifdef VMPG_HAVE_PCPU_HOT
+static inline const void *vmpg_current_of(unsigned int cpu)
+{
+	return &per_cpu(pcpu_hot, cpu).current_task;
+}
+#else
+static inline const void *vmpg_current_of(unsigned int cpu)
+{
+	return &per_cpu(current_task, cpu);
 }
 #endif
 
