@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# common.sh - what the package builders share: options, scripts with their words put in. Source it.
+
+unset MAKEFLAGS MFLAGS MAKELEVEL O	# O=DIR of a make that called us is not the kernel's
+packaging=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$packaging")
+version=$(cat "$top/VERSION")
+kver='' kdir='' out='' release=1 build='' dkms_name=''
+
+usage()
+{
+	cat >&2 <<-END
+	usage: $1 guest|host --out DIR [OPTION]...
+	  guest           vmprof-guest-agent, its module as sources for DKMS and built for one kernel
+	  host            vmprof, and its module as sources for DKMS
+	  --out DIR       where the packages go
+	  --kver VERSION  guest: the guest's kernel, as \`uname -r\` prints it there
+	  --kdir DIR      guest: its headers [/lib/modules/VERSION/build]
+	  --build DIR     host: where \`make O=DIR\` has built the command [build]
+	  --release N     1 without: higher ones upgrade lower ones
+	END
+	exit 2
+}
+
+die()
+{
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# options ARG... - set what, dkms_name, kver, kdir, out, release, build
+options()
+{
+	local self=packaging/${packaging_kind:?}/build
+	what=${1:-}
+	case $what in guest | host) shift ;; *) usage "$self" ;; esac
+	while [ $# -gt 1 ]; do
+		case $1 in
+		--out) out=$2 ;;
+		--kver) kver=$2 ;;
+		--kdir) kdir=$2 ;;
+		--build) build=$2 ;;
+		--release) release=$2 ;;
+		*) usage "$self" ;;
+		esac
+		shift 2
+	done
+	[ $# = 0 ] && [ -n "$out" ] || usage "$self"
+	if [ "$what" = guest ]; then
+		dkms_name=vmprof-guest
+		[ -n "$kver" ] || usage "$self"
+		kdir=${kdir:-/lib/modules/$kver/build}
+		[ -e "$kdir/Makefile" ] ||
+			die "no kernel headers in $kdir: install linux-headers-$kver, or name another folder with --kdir"
+	else
+		dkms_name=vmprof
+		build=$(cd "${build:-$top/build}" && pwd) || exit 1
+		[ -x "$build/vmprof" ] || die "no $build/vmprof: run make first, or name another folder with --build"
+	fi
+	mkdir -p "$out"
+	out=$(cd "$out" && pwd)
+	work=$out/.work
+	rm -rf "$work"
+	mkdir -p "$work"
+	if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
+		SOURCE_DATE_EPOCH=$(date -ud "$(sed -n '/^%changelog/{n;s/^\* [A-Z][a-z][a-z] \([A-Z][a-z][a-z] [0-9 ]*\) .*/\1/p;q}' \
+			"$packaging/rpm/vmprof-guest-agent.spec")" +%s)
+	fi
+	export SOURCE_DATE_EPOCH LC_ALL=C
+}
+
+# script NAME - a script of packaging/scripts
+script()
+{
+	sed -e "s|@VERSION@|$version|g" -e "s|@NAME@|$dkms_name|g" "$packaging/scripts/$1"
+}
+
+# scripts FILE - print FILE with its "@script NAME@" lines replaced
+scripts()
+{
+	local line name
+	while IFS= read -r line; do
+		case $line in
+		'@script '*@) name=${line#@script } && script "${name%@}" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done < "$1"
+}
+
+# The daemon and the module of the guest, in $work/build
+build_guest()
+{
+	make -C "$top/guest-agent" --no-print-directory BUILD="$work/build" KDIR="$kdir" KVER="$kver" daemon module
+}
