@@ -21,6 +21,8 @@
 
 #include "capture/block.h"
 #include "crc32c.h"
+#include "model/records.h"
+#include "util/room.h"
 
 #define ZSTD_LEVEL	1
 #define PACK_MIN	128	/* smaller payloads are not worth a frame */
@@ -186,20 +188,21 @@ static size_t pack(struct vmp_writer *w, const void *data, size_t len)
 	return ZSTD_isError(n) || n > len - len / 16 ? 0 : n;
 }
 
+/* And their branches */
 static int only_samples(const void *data, size_t len)
 {
-	const uint8_t *p = data;
+	const uint8_t *p = data, *end = p + len;
 	struct vmprof_record rec;
-	size_t at;
 
-	if (len % sizeof(struct vmprof_sample))
-		return 0;
-	for (at = 0; at < len; at += sizeof(struct vmprof_sample)) {
-		memcpy(&rec, p + at, sizeof(rec));
-		if (rec.type != VMPROF_REC_SAMPLE || rec.size != sizeof(struct vmprof_sample))
+	for (; (size_t)(end - p) >= sizeof(rec); p += rec.size) {
+		memcpy(&rec, p, sizeof(rec));
+		if (rec.type == VMPROF_REC_LBR ? rec.size < sizeof(struct vmprof_rec_lbr) :
+		    !vmp_record_is_sample(&rec) || rec.size != sizeof(struct vmprof_sample))
+			return 0;
+		if (rec.size > end - p)
 			return 0;
 	}
-	return 1;
+	return p == end;
 }
 
 int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
@@ -258,6 +261,11 @@ int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
 uint64_t vmp_writer_bytes(const struct vmp_writer *w)
 {
 	return w->end;
+}
+
+uint64_t vmp_writer_room(const struct vmp_writer *w)
+{
+	return vmp_room_at(w->fd);
 }
 
 int vmp_writer_close(struct vmp_writer *w)

@@ -48,6 +48,9 @@ void vmp_writer_discard(struct vmp_writer *w);
 /** vmp_writer_bytes() - Size of the file so far. */
 uint64_t vmp_writer_bytes(const struct vmp_writer *w);
 
+/** vmp_writer_room() - What a guest may still take of the file's disk (util/room.h). */
+uint64_t vmp_writer_room(const struct vmp_writer *w);
+
 /**
  * vmp_writer_close() - Append the index, place the file, bring all to disk, free the writer.
  *

@@ -17,6 +17,8 @@
 #define CREDIT_STEP	(CREDIT_BYTES / 4)
 #define READS_AT_ONCE	8		/* before others are served */
 #define HALF_FRAME_NS	5000000000ULL	/* the rest of a frame does not come any more */
+#define HELLO_NS	1000000000ULL
+#define UNASKED_VERSION	3		/* agents tell since then */
 
 void vmp_agent_init(struct vmp_agent *a, uint64_t session, const struct vmp_agent_ops *ops,
 		    void *arg)
@@ -27,6 +29,8 @@ void vmp_agent_init(struct vmp_agent *a, uint64_t session, const struct vmp_agen
 	a->ops = ops;
 	a->arg = arg;
 	a->budget_bytes = VMP_AGENT_BURST_BYTES;
+	a->keep_bytes = VMP_AGENT_KEEP_BYTES;
+	a->hello_budget_ns = VMP_AGENT_HELLOS * HELLO_NS;
 	vmp_frame_decoder_init(&a->in);
 }
 
@@ -91,6 +95,7 @@ static void greet(struct vmp_agent *a)
 
 	a->seq = 0;
 	a->bulk_taken = 0;
+	a->hello_missed = 0;
 	send_frame(a, VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
 	set_state(a, VMP_AGENT_GREETED);
 }
@@ -116,11 +121,10 @@ void vmp_agent_stop(struct vmp_agent *a)
 	set_state(a, VMP_AGENT_STOPPING);
 }
 
-void vmp_agent_get(struct vmp_agent *a, uint32_t file, uint64_t bytes)
+void vmp_agent_get(struct vmp_agent *a, const struct vmp_msg_get_object *ask)
 {
 	struct vmprof_get_object g = {
-		.file = htole32(file),
-		.len = htole32(bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes),
+		.file = htole32(ask->file), .len = htole32(ask->len), .offset = htole64(ask->offset),
 	};
 
 	send_frame(a, VMPROF_MSG_GET_OBJECT, &g, sizeof(g));
@@ -128,9 +132,21 @@ void vmp_agent_get(struct vmp_agent *a, uint32_t file, uint64_t bytes)
 
 /* -------------------------------------------------------- from the agent */
 
+/* An agent that never saw our greeting has no credit; older ones do not say whether they saw it */
+static int answers_greeting(const struct vmp_agent *a, const struct vmp_msg_hello *m)
+{
+	return m->version >= UNASKED_VERSION ? !(m->flags & VMPROF_HELLO_UNASKED) : a->state == VMP_AGENT_GREETED;
+}
+
+/* Other HELLOs ask for a greeting, or answer one before the last: the reader has no use for them */
+static int begins_conversation(const struct vmp_agent *a, const struct vmp_msg_hello *m)
+{
+	return a->state == VMP_AGENT_GREETED && answers_greeting(a, m);
+}
+
 static void on_hello(struct vmp_agent *a, const struct vmp_msg_hello *m)
 {
-	int i, answered = a->state == VMP_AGENT_GREETED;
+	int i;
 
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		a->lost_now[i] = 0;
@@ -148,13 +164,27 @@ static void on_hello(struct vmp_agent *a, const struct vmp_msg_hello *m)
 		set_state(a, VMP_AGENT_GREETED);
 		return;
 	}
-	if (!answered) {
-		/* a new agent that never saw our greeting and has no credit */
+	if (!answers_greeting(a, m)) {
 		greet(a);
 		return;
 	}
+	if (a->state != VMP_AGENT_GREETED)
+		return;		/* the answer to a greeting before the last: START comes after both */
 	send_token(a, VMPROF_MSG_START);
 	set_state(a, VMP_AGENT_STARTED);
+}
+
+/* Each begins a conversation, which takes time of host and reader. */
+static int hello_comes_too_fast(struct vmp_agent *a)
+{
+	if (a->hello_budget_ns >= HELLO_NS) {
+		a->hello_budget_ns -= HELLO_NS;
+		return 0;
+	}
+	a->counts.hellos_dropped++;
+	a->hello_missed = 1;
+	set_state(a, VMP_AGENT_GREETED);	/* the conversation before it is over */
+	return 1;
 }
 
 static void on_lost(struct vmp_agent *a, const struct vmp_msg_lost *m)
@@ -200,9 +230,13 @@ static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m)
 	case VMPROF_MSG_KSYMS:
 		a->ksyms_whole = m->ksyms.offset + m->ksyms.text.len == m->ksyms.total;
 		break;
+	case VMPROF_MSG_TASKS:
+		if (a->ops->tasks)
+			a->ops->tasks(a->arg, &m->tasks);
+		break;
 	case VMPROF_MSG_OBJECT:
 		if (a->ops->object(a->arg, &m->object))
-			a->budget_bytes += m->object.data.len;
+			a->budget_bytes += (int64_t)m->object.data.len;
 		break;
 	default:
 		break;
@@ -214,9 +248,22 @@ static int is_from_agent(unsigned int type)
 	return type >= VMPROF_MSG_HELLO;
 }
 
-static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
+static void keep(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
 {
 	struct vmprof_frame wire;
+
+	if (a->counts.kept_bytes + sizeof(wire) + f->len > a->keep_bytes) {
+		a->counts.dropped++;
+		return;
+	}
+	vmp_frame_build(&wire, f->type, f->seq, payload, f->len);
+	a->ops->keep(a->arg, &wire, payload, f->len);
+	a->counts.kept++;
+	a->counts.kept_bytes += sizeof(wire) + f->len;
+}
+
+static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
+{
 	struct vmp_agent_msg m;
 	int err;
 
@@ -232,14 +279,12 @@ static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const vo
 		a->counts.stale++;
 		return;
 	}
-	if (f->type != VMPROF_MSG_OBJECT) {
-		vmp_frame_build(&wire, f->type, f->seq, payload, f->len);
-		a->ops->keep(a->arg, &wire, payload, f->len);
-		a->counts.kept++;
-		a->counts.kept_bytes += sizeof(wire) + f->len;
-	}
+	if (f->type == VMPROF_MSG_HELLO && hello_comes_too_fast(a))
+		return;
+	if (f->type == VMPROF_MSG_HELLO ? begins_conversation(a, &m.hello) : f->type != VMPROF_MSG_OBJECT)
+		keep(a, f, payload);
 	on_message(a, &m);
-	if (f->type == VMPROF_MSG_KSYMS || f->type == VMPROF_MSG_OBJECT)
+	if (vmp_msg_is_bulk(f->type))
 		give_credit(a, f->len);
 }
 
@@ -255,6 +300,7 @@ static void take_frames(struct vmp_agent *a)
 /* One read. Return: 1 there may be more, 0 not now, -errno the end. */
 static int read_some(struct vmp_agent *a, uint64_t now_ns)
 {
+	uint64_t vain;
 	size_t room;
 	void *to;
 	ssize_t n;
@@ -266,9 +312,10 @@ static int read_some(struct vmp_agent *a, uint64_t now_ns)
 	if (!n)
 		return -EPIPE;
 	a->heard_ns = now_ns;
-	a->budget_bytes -= (size_t)n < a->budget_bytes ? (size_t)n : a->budget_bytes;
 	vmp_frame_fed(&a->in, (size_t)n);
+	vain = a->in.stats.vain_bytes;
 	take_frames(a);
+	a->budget_bytes -= (int64_t)((uint64_t)n + a->in.stats.vain_bytes - vain);
 	return (size_t)n == room;
 }
 
@@ -285,7 +332,7 @@ short vmp_agent_events(const struct vmp_agent *a)
 {
 	if (a->fd < 0)
 		return 0;
-	return (a->budget_bytes ? POLLIN : 0) | (a->out_len ? POLLOUT : 0);
+	return (a->budget_bytes > 0 ? POLLIN : 0) | (a->out_len ? POLLOUT : 0);
 }
 
 void vmp_agent_ready(struct vmp_agent *a, short revents, uint64_t now_ns)
@@ -296,9 +343,9 @@ void vmp_agent_ready(struct vmp_agent *a, short revents, uint64_t now_ns)
 		flush_out(a);
 	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
 		return;
-	for (i = 0; i < READS_AT_ONCE && more == 1 && a->budget_bytes && a->fd >= 0; i++)
+	for (i = 0; i < READS_AT_ONCE && more == 1 && a->budget_bytes > 0 && a->fd >= 0; i++)
 		more = read_some(a, now_ns);
-	if (more < 0 || (revents & (POLLHUP | POLLERR) && !a->budget_bytes))
+	if (more < 0 || (revents & (POLLHUP | POLLERR) && a->budget_bytes <= 0))
 		vmp_agent_close(a);
 }
 
@@ -309,9 +356,14 @@ void vmp_agent_tick(struct vmp_agent *a, uint64_t now_ns)
 	a->tick_ns = now_ns;
 	if (gone_ns > 10000000000ULL)
 		gone_ns = 10000000000ULL;
-	a->budget_bytes += gone_ns * VMP_AGENT_RATE_BYTES / 1000000000;
+	a->budget_bytes += (int64_t)(gone_ns * VMP_AGENT_RATE_BYTES / 1000000000);
 	if (a->budget_bytes > VMP_AGENT_BURST_BYTES)
 		a->budget_bytes = VMP_AGENT_BURST_BYTES;
+	a->hello_budget_ns += gone_ns;
+	if (a->hello_budget_ns > VMP_AGENT_HELLOS * HELLO_NS)
+		a->hello_budget_ns = VMP_AGENT_HELLOS * HELLO_NS;
+	if (a->fd >= 0 && a->hello_missed && a->hello_budget_ns >= HELLO_NS && !a->ending)
+		greet(a);
 	if (a->fd >= 0 && a->in.begin < a->in.end && now_ns - a->heard_ns > HALF_FRAME_NS) {
 		a->heard_ns = now_ns;
 		vmp_frame_give_up(&a->in);

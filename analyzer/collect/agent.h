@@ -6,8 +6,9 @@
  *   Every byte that arrives is hostile: frames are checked, payloads are
  *   parsed, what breaks a limit is counted and dropped.  How much is kept is
  *   bounded: the socket is read at a limited rate, so that a guest that talks
- *   too much blocks itself and not the host's disk.
- *   An agent may come, die and come again at any time: HELLO starts over.
+ *   too much blocks itself and not the host's disk, and the sum has a limit.
+ *   An agent may come, die and come again at any time: HELLO starts over.  One
+ *   that comes faster than once a second is not heard until it is greeted again.
  *   Nothing blocks: the socket is non-blocking, timeouts come by tick.
  */
 #ifndef VMP_AGENT_H
@@ -30,6 +31,9 @@ enum vmp_agent_state {
 
 #define VMP_AGENT_RATE_BYTES	(4U << 20)	/* read per second, objects aside ... */
 #define VMP_AGENT_BURST_BYTES	(64U << 20)	/* ... this much at once */
+#define VMP_AGENT_KEEP_BYTES	(2ULL << 30)	/* kept of one guest in one session: a report
+						   needs about 1.5 times that in memory */
+#define VMP_AGENT_HELLOS	8		/* taken at once; then one a second */
 
 struct vmp_agent_ops {
 	/* a whole, good frame to be kept: header in wire order with its payload */
@@ -39,14 +43,18 @@ struct vmp_agent_ops {
 	int (*object)(void *arg, const struct vmp_msg_object *o);
 	/* state or connection changed; the agent's fields are set */
 	void (*changed)(void *arg);
+	/* where the guest keeps its tasks, until the conversation is over; NULL not wanted */
+	void (*tasks)(void *arg, const struct vmp_msg_tasks *m);
 };
 
 struct vmp_agent_counts {
 	uint64_t kept;		/* frames */
+	uint64_t dropped;	/* good frames over the limit of what is kept */
 	uint64_t kept_bytes;
 	uint64_t refused;	/* good frames whose payload breaks a limit, or of the wrong side */
 	uint64_t stale;		/* of a conversation that is over, or of a refused agent */
 	uint64_t hellos;	/* conversations: more than one means restarts */
+	uint64_t hellos_dropped;	/* they came too fast */
 	uint64_t lost[VMPROF_GLOST_NR];	/* told by the guest, all conversations */
 	uint64_t unsent;	/* our frames that the agent did not take */
 	uint64_t clock_wrong;	/* echoes that contradict the clock relation */
@@ -63,7 +71,10 @@ struct vmp_agent {
 	uint64_t token;		/* of the START or STOP that is under way */
 	uint64_t token_tsc;	/* when it was sent */
 	uint64_t bulk_taken;	/* bytes of bulk that no CREDIT was given for yet */
-	uint64_t budget_bytes;	/* that may be read now */
+	int64_t budget_bytes;	/* that may be read or checksummed in vain now */
+	uint64_t keep_bytes;	/* that may be kept at most */
+	uint64_t hello_budget_ns;	/* a HELLO takes a second of it */
+	int hello_missed;	/* one came too fast: to be greeted when there is budget */
 	uint64_t tick_ns;
 	uint64_t heard_ns;	/* last byte */
 	int ksyms_whole;	/* all of the kernel's symbols are here */
@@ -113,8 +124,8 @@ void vmp_agent_stop(struct vmp_agent *a);
 /** vmp_agent_is_there() - It has answered and is not refused. */
 int vmp_agent_is_there(const struct vmp_agent *a);
 
-/** vmp_agent_get() - Ask for a whole file of at most 4 GiB. */
-void vmp_agent_get(struct vmp_agent *a, uint32_t file, uint64_t bytes);
+/** vmp_agent_get() - Ask for a file, or a part of it. */
+void vmp_agent_get(struct vmp_agent *a, const struct vmp_msg_get_object *ask);
 
 /** vmp_agent_gone() - Its port is closed: nobody will answer until a new HELLO. */
 void vmp_agent_gone(struct vmp_agent *a);

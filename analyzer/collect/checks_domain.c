@@ -11,6 +11,7 @@
 #include "util/text.h"
 
 #define HELLO_PATIENCE_NS 5000000000ULL
+#define TASKS_VERSION	4	/* agents from this one on tell where the guest keeps its tasks */
 
 static void ignore_frame(void *arg, const struct vmprof_frame *wire, const void *payload,
 			 uint32_t len)
@@ -60,7 +61,7 @@ static void check_echo(struct vmp_checks *c, struct vmp_vm *vm)
 	vmp_vm_clock_check(vm);
 	if (vm->agent.counts.clock_wrong)
 		vmp_check_fault(c, "%s: the guest's clock contradicts KVM's offset: is the guest's TSC trapped or the domain being migrated? virsh domjobinfo %s",
-				vm->dom.shown, vm->dom.shown);
+				vm->dom.shown, vm->dom.word);
 	else if (vm->echo_bound_tsc)
 		vmp_check_good(c, "%s: the agent's clock agrees within %" PRIu64 " ticks",
 			       vm->dom.shown, vm->echo_bound_tsc);
@@ -83,7 +84,10 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 		vmp_check_remark(c, "%s: no agent answers, user code stays unnamed: in the guest, install vmprof-guest-agent and systemctl start vmprof-agent",
 				 name);
 	else if (a->flags & VMPROF_HELLO_NO_MODULE)
-		vmp_check_remark(c, "%s: the agent has no module, short-lived processes stay unnamed: in the guest, modprobe vmprof_guest and systemctl restart vmprof-agent",
+		vmp_check_remark(c, "%s: the agent has no module, some processes stay unknown: in the guest, modprobe vmprof_guest and systemctl restart vmprof-agent",
+				 name);
+	else if (a->version < TASKS_VERSION)
+		vmp_check_remark(c, "%s: the agent is older than this vmprof, the guest's threads are not told apart: install the agent of this version in the guest",
 				 name);
 	else
 		vmp_check_good(c, "%s: the agent answers, guest kernel %s", name, a->release);
@@ -94,14 +98,13 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 static void check_channel(struct vmp_checks *c, struct vmp_vm *vm, int busy)
 {
 	const char *name = vm->dom.shown;
-	char word[1024];
 
 	if (!vm->dom.xml.has_channel)
 		vmp_check_remark(c, "%s: no agent channel yet, vmprof start adds it; now: vmprof attach --domain %s",
-				 name, vmp_shell_word(word, sizeof(word), vm->dom.name));
+				 name, vm->dom.word);
 	else if (!vm->dom.xml.channel_path[0])
 		vmp_check_fault(c, "%s: its channel org.vmprof.agent.0 is no UNIX socket: virsh edit %s",
-				name, name);
+				name, vm->dom.word);
 	else if (busy)
 		vmp_check_good(c, "%s: a session uses the agent's channel; vmprof status tells how", name);
 	else
@@ -116,7 +119,8 @@ static void check_clock(struct vmp_checks *c, const struct vmp_vm *vm)
 	if (vm->patched)
 		vmp_check_good(c, "%s: QEMU knows query-vmprof", name);
 	else
-		vmp_check_good(c, "%s: QEMU without query-vmprof, KVM's debugfs does as well", name);
+		vmp_check_good(c, "%s: QEMU without query-vmprof: the clock comes from KVM's debugfs, the guest's threads are not told apart",
+			       name);
 	if (vm->source == VMP_CLOCK_DRIVER) {
 		vmp_check_remark(c, "%s: the guest's clock is known from samples only: mount -t debugfs none /sys/kernel/debug",
 				 name);
@@ -129,7 +133,7 @@ static void check_clock(struct vmp_checks *c, const struct vmp_vm *vm)
 		vmp_check_good(c, "%s: one clock on all %d vCPUs", name, vm->nr_vcpus);
 	else
 		vmp_check_remark(c, "%s: its vCPUs' clocks differ; events may be off by as much: restart the guest: virsh reboot %s",
-				 name, name);
+				 name, vm->dom.word);
 }
 
 static void no_message(void *arg, enum vmp_log_level level, const char *text)
@@ -147,12 +151,12 @@ void vmp_check_domain(struct vmp_checks *c, virConnectPtr conn, struct vmp_domai
 	vmp_check_good(c, "%s: running under KVM, QEMU is process %u", d->shown, d->pid);
 	if (d->xml.secured[0])
 		vmp_check_fault(c, "%s: an encrypted guest (%s) hides its registers: it can be profiled only without <launchSecurity>: virsh edit %s",
-				d->shown, d->xml.secured, d->shown);
+				d->shown, d->xml.secured, d->word);
 	vmp_log_set(no_message, NULL);	/* its messages are said better here */
 	err = vmp_vm_create(&vm, NULL, d, conn);
 	vmp_log_set(NULL, NULL);
 	if (err) {
-		vmp_check_fault(c, "%s: ended just now: virsh start %s", d->shown, d->shown);
+		vmp_check_fault(c, "%s: ended just now: virsh start %s", d->shown, d->word);
 		return;
 	}
 	check_clock(c, vm);

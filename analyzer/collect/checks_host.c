@@ -16,13 +16,14 @@
 #include "collect/debugfs.h"
 #include "collect/driver.h"
 #include "collect/hostinfo.h"
+#include "collect/lbr.h"
 #include "model/objcache.h"
 #include "util/capdir.h"
 #include "util/file.h"
+#include "util/room.h"
 #include "util/units.h"
 #include "vmprof/uapi.h"
 
-#define ROOM_BYTES	(100ULL << 20)
 #define MUCH_ROOM_BYTES	(1ULL << 30)
 
 extern char **environ;
@@ -140,6 +141,17 @@ static void check_trigger(struct vmp_checks *c, const struct vmprof_query *q)
 		vmp_check_remark(c, "this kernel does not let steal be seen, [steal] will be empty: a kernel with CONFIG_TRACEPOINTS=y does: grep TRACEPOINTS /boot/config-$(uname -r)");
 }
 
+static void check_lbr(struct vmp_checks *c, const struct vmprof_query *q)
+{
+	const char *why = vmp_lbr_lack(q);
+
+	if (why)
+		vmp_check_remark(c, "no last branch records: %s: vmprof start works without --lbr", why);
+	else
+		vmp_check_good(c, "last branch records, %u branches%s", q->lbr_entries,
+			       q->features & VMPROF_FEAT_LBR_CYCLES ? " with cycles" : "");
+}
+
 static void check_module(struct vmp_checks *c)
 {
 	struct vmprof_query q;
@@ -166,6 +178,7 @@ static void check_module(struct vmp_checks *c)
 	} else {
 		vmp_check_good(c, "module vmprof, interface %u, %u CPUs", q.version, q.nr_cpus);
 		check_trigger(c, &q);
+		check_lbr(c, &q);
 	}
 	close(fd);
 }
@@ -226,7 +239,7 @@ void vmp_check_room(struct vmp_checks *c, const char *dir, const char *instead, 
 	char size[32];
 
 	vmp_format_size(size, sizeof(size), bytes);
-	if (bytes < ROOM_BYTES)
+	if (bytes < VMP_ROOM_BYTES)
 		vmp_check_remark(c, "only %s are free below %s, a profile may be cut short: make room, or %s",
 				 size, dir, instead);
 	else if (bytes < MUCH_ROOM_BYTES)

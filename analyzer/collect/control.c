@@ -11,7 +11,6 @@
 
 #include "collect/lines.h"
 #include "collect/statedir.h"
-#include "util/file.h"
 
 static int make_address(struct sockaddr_un *addr)
 {
@@ -158,10 +157,10 @@ int vmp_control_ask(const char *command, char **json)
 	if (fd < 0)
 		return -errno;
 	snprintf(line, sizeof(line), "%s\n", command);
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+	/* the collector may die in between: that is told, not died of */
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
 		err = -errno;
-	else
-		err = vmp_write_all(fd, line, strlen(line));
 	if (!err)
 		err = vmp_lines_relay(fd, json);
 	close(fd);

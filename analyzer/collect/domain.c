@@ -63,6 +63,7 @@ static int fill(virDomainPtr dom, struct vmp_domain *d)
 
 	memset(d, 0, sizeof(*d));
 	vmp_text(d->shown, sizeof(d->shown), name, strlen(name));
+	vmp_shell_word(d->word, sizeof(d->word), name);
 	if (strlen(name) >= sizeof(d->name)) {
 		vmp_err("domain '%s': its name is too long; give it one of less than %zu bytes: virsh domrename",
 			d->shown, sizeof(d->name));
@@ -70,12 +71,12 @@ static int fill(virDomainPtr dom, struct vmp_domain *d)
 	}
 	strcpy(d->name, name);
 	if (virDomainIsActive(dom) != 1) {
-		vmp_err("domain '%s' is not running; start it: virsh start %s", d->shown, d->shown);
+		vmp_err("domain '%s' is not running; start it: virsh start %s", d->shown, d->word);
 		return -ESRCH;
 	}
 	if (virDomainGetUUIDString(dom, d->uuid) || read_xml(dom, &d->xml)) {
 		vmp_err("domain '%s': libvirt does not describe it: %s\n"
-			"  try yourself: virsh dumpxml %s", d->shown, vmp_libvirt_error(), d->shown);
+			"  try yourself: virsh dumpxml %s", d->shown, vmp_libvirt_error(), d->word);
 		return -EIO;
 	}
 	if (!d->xml.is_kvm) {
@@ -160,7 +161,7 @@ int vmp_domain_attach(virConnectPtr conn, struct vmp_domain *d)
 		return 0;
 	if (d->xml.has_channel) {
 		vmp_err("domain '%s' has a channel %s that is no UNIX socket; remove it: virsh edit %s",
-			d->shown, VMPROF_PORT_NAME, d->shown);
+			d->shown, VMPROF_PORT_NAME, d->word);
 		return -EINVAL;
 	}
 	dom = virDomainLookupByName(conn, d->name);
@@ -171,7 +172,7 @@ int vmp_domain_attach(virConnectPtr conn, struct vmp_domain *d)
 		err = -EIO;
 	} else if (read_xml(dom, &d->xml) || !d->xml.channel_path[0]) {
 		vmp_err("domain '%s': libvirt took the agent's channel but does not show it\n"
-			"  see what it made of it: virsh dumpxml %s", d->shown, d->shown);
+			"  see what it made of it: virsh dumpxml %s", d->shown, d->word);
 		err = -EIO;
 	}
 	if (dom)

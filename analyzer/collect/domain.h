@@ -18,6 +18,7 @@
 struct vmp_domain {
 	char name[256];		/* as libvirt has it */
 	char shown[256];	/* safe for a terminal */
+	char word[1024];	/* as one word of a command that is shown */
 	char uuid[VIR_UUID_STRING_BUFLEN];
 	uint32_t pid;		/* of its QEMU: the VM's id */
 	struct vmp_domxml xml;

@@ -15,6 +15,8 @@
 
 #include "util/log.h"
 
+#define TASKS_VERSION	4	/* modules from this one on know VMPROF_IOC_TASKS */
+
 extern char **environ;
 
 /* Run modprobe; what it says last, if it fails, is left in @why. */
@@ -137,6 +139,14 @@ unmap_cons:
 	return -errno;
 }
 
+/* CPU numbers may have holes: of one that cannot be there, nothing can be asked. */
+static int is_hole(const struct vmp_driver *d, uint32_t cpu)
+{
+	struct vmprof_cpu_stats stats;
+
+	return vmp_driver_stats(d, cpu, &stats) == -EINVAL;
+}
+
 static int map_rings(struct vmp_driver *d)
 {
 	uint32_t cpu;
@@ -146,6 +156,8 @@ static int map_rings(struct vmp_driver *d)
 	if (!d->rings)
 		return -ENOMEM;
 	for (cpu = 0; cpu < d->query.nr_cpus; cpu++) {
+		if (is_hole(d, cpu))
+			continue;
 		err = map_ring(d, cpu);
 		if (err)
 			return err;
@@ -191,6 +203,13 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 	return err;
 }
 
+int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *tasks)
+{
+	if (d->query.version < TASKS_VERSION)
+		return -EOPNOTSUPP;
+	return ioctl(d->fd, VMPROF_IOC_TASKS, tasks) ? -errno : 0;
+}
+
 int vmp_driver_start(struct vmp_driver *d)
 {
 	int err;
@@ -200,7 +219,7 @@ int vmp_driver_start(struct vmp_driver *d)
 	err = -errno;
 	if (err == -EBUSY)
 		vmp_err("sampling cannot begin: another session runs, or all counters are taken\n"
-			"  the NMI watchdog holds one: sysctl kernel.nmi_watchdog=0; perf may hold others");
+			"  the NMI watchdog holds one: sysctl kernel.nmi_watchdog=0; perf may hold others; --cpi takes two more; --lbr does not go beside perf record -b");
 	else if (err == -EOPNOTSUPP && (d->query.features & VMPROF_FEAT_MEDIATED))
 		vmp_err("KVM's mediated vPMU keeps the counters for its guests\n"
 			"  load kvm_intel or kvm_amd with enable_mediated_pmu=0, or use --event cpu-clock");
@@ -219,10 +238,14 @@ int vmp_driver_start(struct vmp_driver *d)
 
 int vmp_driver_stop(struct vmp_driver *d)
 {
+	int err;
+
 	if (!ioctl(d->fd, VMPROF_IOC_STOP))
 		return 0;
-	vmp_err("the module vmprof does not stop: %m; dmesg | grep vmprof has the reason, rmmod vmprof ends it");
-	return -errno;
+	err = -errno;
+	vmp_err("the module vmprof does not stop: %s; dmesg | grep vmprof has the reason\n"
+		"  it stops when its collector ends: kill %d", strerror(-err), getpid());
+	return err;
 }
 
 int vmp_driver_stats(const struct vmp_driver *d, uint32_t cpu, struct vmprof_cpu_stats *s)

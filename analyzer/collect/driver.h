@@ -11,7 +11,8 @@
 struct vmp_driver {
 	int fd;
 	struct vmprof_query query;
-	struct vmp_ring *rings;		/* query.nr_cpus of them, after vmp_driver_map() */
+	struct vmp_ring *rings;		/* query.nr_cpus of them, after vmp_driver_config(); all
+				   zero, and so always empty: there is no such pCPU */
 	uint64_t ring_bytes;
 };
 
@@ -31,6 +32,9 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 
 /** vmp_driver_how_to_install() - The command that helps where there is no module; @root: "" or a fake. */
 const char *vmp_driver_how_to_install(const char *root);
+
+/** vmp_driver_tasks() - Where a VM's guest keeps its tasks.  Return: 0 or -errno (not told). */
+int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *tasks);
 
 /** vmp_driver_start() - Sampling begins. Return: 0 or -errno. */
 int vmp_driver_start(struct vmp_driver *d);

@@ -94,7 +94,7 @@ void vmp_event_to_timer(struct vmp_event *ev)
 	parse_known(ev->name, ev);
 }
 
-static int is_cycles(const struct vmp_event *ev)
+int vmp_event_is_cycles(const struct vmp_event *ev)
 {
 	return ev->type == PERF_TYPE_HARDWARE && ev->config == PERF_COUNT_HW_CPU_CYCLES;
 }
@@ -143,7 +143,7 @@ int vmp_period_parse(const char *s, const struct vmp_event *ev, uint32_t tsc_khz
 		vmp_err("--period: '%s' is neither a number of events nor a time such as 1ms", s);
 		return -EINVAL;
 	}
-	if (is_time && !ev->is_timer && !is_cycles(ev)) {
+	if (is_time && !ev->is_timer && !vmp_event_is_cycles(ev)) {
 		vmp_err("--period %s: %s has no time; give a number of events", s, ev->name);
 		return -EINVAL;
 	}
@@ -173,7 +173,7 @@ const char *vmp_period_text(char *dst, const struct vmp_event *ev, uint64_t peri
 
 	if (ev->is_timer)
 		snprintf(dst, 96, "%s", vmp_format_time(t, sizeof(t), period));
-	else if (is_cycles(ev) && tsc_khz)
+	else if (vmp_event_is_cycles(ev) && tsc_khz)
 		snprintf(dst, 96, "%" PRIu64 " cycles, %s at %u MHz", period,
 			 vmp_format_time(t, sizeof(t), scale(period, 1000000, tsc_khz)),
 			 tsc_khz / 1000);

@@ -25,6 +25,9 @@ struct vmp_event {
  */
 int vmp_event_parse(const char *name, struct vmp_event *ev);
 
+/** vmp_event_is_cycles() - The general event cycles, by whatever name. */
+int vmp_event_is_cycles(const struct vmp_event *ev);
+
 /** vmp_event_to_timer() - Make it cpu-clock. */
 void vmp_event_to_timer(struct vmp_event *ev);
 

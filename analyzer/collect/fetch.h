@@ -4,7 +4,15 @@
  *
  * One at a time per guest.  A file appears in the cache only when it arrived
  * whole, in order, with the size that the agent had told; until then it is a
- * temporary file beside its place.  A host's own limit bounds the sum.
+ * temporary file beside its place.  The host's own limits bound the sum: of a
+ * guest and session, of the cache (housekeep.h), of the disk (util/room.h).
+ *
+ * After the binaries come the debug files of those that were stripped, where the
+ * guest has them: beside the binary, as KEY's path with .debug behind it, if the
+ * build-id is the same.  A guest without them is no failure.
+ *
+ * Who carries the pieces (the agent, or ssh) is no matter here: the limits are
+ * the same.
  */
 #ifndef VMP_FETCH_H
 #define VMP_FETCH_H
@@ -13,17 +21,34 @@
 #include <stdint.h>
 
 #include "agent_msg.h"
+#include "model/needed.h"
 #include "model/objcache.h"
 
 #define VMP_FETCH_MAX		4096		/* files of one guest */
 #define VMP_FETCH_SUM_BYTES	(1ULL << 30)	/* of one guest and session */
+#define VMP_FETCH_DEBUG_BYTES	(64ULL << 20)	/* of one debug file */
 #define VMP_FETCH_PATIENCE_NS	10000000000ULL	/* without a byte: give this file up */
 
+/* Why a binary did not come */
+enum vmp_fetch_cause {
+	VMP_FETCH_ABSENT,	/* not there, or not to be read */
+	VMP_FETCH_OTHER,	/* another build lies there by now */
+	VMP_FETCH_SLOW,		/* it did not come in time */
+	VMP_FETCH_ROOM,		/* the cache or its disk is full */
+	VMP_FETCH_CUT,		/* the guest, or the way to it, was gone */
+	VMP_FETCH_OVER,		/* over a limit of one guest */
+	VMP_FETCH_FORBIDDEN,	/* --objects none */
+	VMP_FETCH_BLIND,	/* nothing would tell that it is the right one */
+	VMP_FETCH_LOCAL,	/* it could not be written */
+	VMP_FETCH_CAUSES
+};
+
 struct vmp_fetch_item {
-	uint32_t file;		/* the agent's handle */
-	uint64_t bytes;
+	uint32_t file;		/* the agent's handle; with VMPROF_OBJECT_DEBUG its debug file */
+	uint64_t bytes;		/* of a debug file: 0 until the agent tells */
 	char key[VMP_OBJKEY_MAX];
 	char build_id[2 * VMPROF_BUILD_ID_MAX + 1];	/* hex, "" none */
+	char *path;		/* in the guest */
 	int have;		/* it is in the cache */
 };
 
@@ -36,8 +61,15 @@ struct vmp_fetch {
 	uint64_t got_bytes;	/* of it */
 	uint64_t heard_ns;	/* last progress */
 	uint64_t sum_bytes;
-	int fetched, failed;	/* files */
+	uint64_t *cache_room;	/* bytes that the cache may still take, of all guests; NULL any */
+	int debug_listed;	/* debug files were added: nothing will be after them */
+	int ask_rest;		/* a debug file began, its size is known: ask for what is left of it */
+	int fetched, failed;	/* binaries */
+	int over;		/* binaries that vmp_fetch_add() refused: over a limit */
+	int debug_fetched, debug_refused;	/* debug files; refused: too large, or another one's */
 	int full;		/* the cache's disk is full: no more are tried */
+	int verify;		/* a binary is taken only if it has the build-id that the agent told */
+	uint32_t why[VMP_FETCH_CAUSES];
 };
 
 void vmp_fetch_init(struct vmp_fetch *f);
@@ -46,26 +78,34 @@ void vmp_fetch_init(struct vmp_fetch *f);
  * vmp_fetch_add() - This file is needed; one that the cache has is only listed.
  * Return: 0, -ENOMEM, -ENOBUFS (too many, or too much), -EINVAL (no key).
  */
-int vmp_fetch_add(struct vmp_fetch *f, uint32_t file, uint64_t bytes, const uint8_t *build_id,
-		  size_t build_id_len, const char *key);
+int vmp_fetch_add(struct vmp_fetch *f, const struct vmp_needed *n);
 
 /**
- * vmp_fetch_next() - The file to ask for now.
- * Return: the item, once for each; NULL: one is arriving, or all are done.
+ * vmp_fetch_next() - What to ask the agent for now.
+ * Return: 1 @ask is set; 0: one is arriving, or all are done.
  */
-const struct vmp_fetch_item *vmp_fetch_next(struct vmp_fetch *f, uint64_t now_ns);
+int vmp_fetch_next(struct vmp_fetch *f, uint64_t now_ns, struct vmp_msg_get_object *ask);
+
+/** vmp_fetch_path() - Where what was asked for last lies in the guest. */
+const char *vmp_fetch_path(const struct vmp_fetch *f);
 
 /** vmp_fetch_object() - A piece came. Return: 1 it belongs to what was asked for. */
 int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64_t now_ns);
 
-/** vmp_fetch_tick() - Give up what does not come. */
-void vmp_fetch_tick(struct vmp_fetch *f, uint64_t now_ns);
+/** vmp_fetch_tick() - Give up what does not come.  Return: 1 something was given up. */
+int vmp_fetch_tick(struct vmp_fetch *f, uint64_t now_ns);
 
 /** vmp_fetch_done() - Nothing arrives and nothing is left to ask for. */
 int vmp_fetch_done(const struct vmp_fetch *f);
 
-/** vmp_fetch_abort() - Count the rest as failed. */
-void vmp_fetch_abort(struct vmp_fetch *f);
+/** vmp_fetch_abort() - Count the rest as failed for the reason @err. */
+void vmp_fetch_abort(struct vmp_fetch *f, int err);
+
+/** vmp_fetch_cause_key() - "absent" */
+const char *vmp_fetch_cause_key(enum vmp_fetch_cause cause);
+
+/** vmp_fetch_causes() - "2 not there or not to be read, 1 of another build by now" */
+const char *vmp_fetch_causes(const struct vmp_fetch *f, char *buf, size_t size);
 
 void vmp_fetch_free(struct vmp_fetch *f);
 

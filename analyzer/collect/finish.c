@@ -5,8 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "collect/carry.h"
 #include "collect/clock.h"
+#include "collect/housekeep.h"
 #include "collect/session.h"
 #include "model/needed.h"
 #include "util/log.h"
@@ -20,7 +23,7 @@
 const char *const vmp_lost_names[VMPROF_LOST_NR] = {
 	[VMPROF_LOST_FULL] = "ring_full",
 	[VMPROF_LOST_NESTED] = "nested",
-	[VMPROF_LOST_STATE] = "no_state",
+	[VMPROF_LOST_STATE] = "guest_state",
 	[VMPROF_LOST_THROTTLED] = "throttled",
 };
 
@@ -56,6 +59,8 @@ static void store_totals(struct vmp_session *s)
 			.records = htole64(st.records), .event_count = htole64(st.event_count),
 			.cycles = htole64(st.cycles), .instructions = htole64(st.instructions),
 			.start_tsc = htole64(p->start_tsc), .end_tsc = htole64(p->end_tsc),
+			.instruction_interrupts = htole64(st.instruction_interrupts),
+			.instruction_count = htole64(st.instruction_count),
 		};
 		for (i = 0; i < VMPROF_LOST_NR; i++)
 			t.lost[i] = htole64(st.lost[i]);
@@ -119,21 +124,32 @@ static int have_ended(struct vmp_session *s, uint64_t waited_ns)
 
 /* ---------------------------------------------------------- binaries */
 
-static int need(void *arg, uint32_t vm_id, uint32_t file, uint64_t bytes, const uint8_t *build_id,
-		size_t build_id_len, const char *key)
+static int need(void *arg, const struct vmp_needed *n)
 {
 	struct vmp_session *s = arg;
-	struct vmp_vm *vm = vmp_session_vm(s, vm_id);
+	struct vmp_vm *vm = vmp_session_vm(s, n->vm);
 
-	if (vm)
-		vmp_fetch_add(&vm->fetch, file, bytes, build_id, build_id_len, key);
+	if (vm && (n->file || vm->objects.way != VMP_OBJECTS_AGENT))
+		vmp_fetch_add(&vm->fetch, n);
 	return 0;
+}
+
+/* What was not needed for longest makes room for what is to come. */
+static void make_room(struct vmp_session *s, uint64_t bytes)
+{
+	uint64_t has;
+	int i;
+
+	has = vmp_cache_trim(bytes < VMP_CACHE_BYTES ? VMP_CACHE_BYTES - bytes : 0, time(NULL));
+	s->cache_room = has < VMP_CACHE_BYTES ? VMP_CACHE_BYTES - has : 0;
+	for (i = 0; i < s->nr_vms; i++)
+		s->vms[i]->fetch.cache_room = &s->cache_room;
 }
 
 static void begin_fetching(struct vmp_session *s)
 {
-	char size[32];
-	int i, j, err;
+	uint64_t sum = 0;
+	int i, err;
 
 	for (i = 0; i < s->nr_vms; i++) {
 		if (s->vms[i]->agent.state == VMP_AGENT_STOPPING)
@@ -147,33 +163,9 @@ static void begin_fetching(struct vmp_session *s)
 	err = vmp_needed_objects(s->path, need, s);
 	if (err)
 		vmp_warn("cannot tell which guest binaries the samples need: %s", strerror(-err));
-	for (i = 0; i < s->nr_vms; i++) {
-		struct vmp_vm *vm = s->vms[i];
-		uint64_t bytes = 0;
-		int nr = 0;
-
-		for (j = 0; j < vm->fetch.nr; j++) {
-			nr += !vm->fetch.items[j].have;
-			bytes += vm->fetch.items[j].have ? 0 : vm->fetch.items[j].bytes;
-		}
-		if (nr)
-			vmp_info("%s: fetching %d binaries for their symbols, %s", vm->dom.shown,
-				 nr, vmp_format_size(size, sizeof(size), bytes));
-	}
-}
-
-/* Return: 1 this VM has sent what it will send */
-static int fetch_step(struct vmp_vm *vm, uint64_t now_ns)
-{
-	const struct vmp_fetch_item *item;
-
-	if (vm->gone || vm->agent.state != VMP_AGENT_DONE)
-		vmp_fetch_abort(&vm->fetch);
-	vmp_fetch_tick(&vm->fetch, now_ns);
-	item = vmp_fetch_next(&vm->fetch, now_ns);
-	if (item)
-		vmp_agent_get(&vm->agent, item->file, item->bytes);
-	return vmp_fetch_done(&vm->fetch);
+	for (i = 0; i < s->nr_vms; i++)
+		sum += vmp_carry_begin(s->vms[i]);
+	make_room(s, sum);
 }
 
 /* ----------------------------------------------------------- the end */
@@ -192,7 +184,7 @@ static void store_objects(struct vmp_vm *vm)
 	for (i = 0; i < vm->fetch.nr; i++) {
 		const struct vmp_fetch_item *it = &vm->fetch.items[i];
 
-		if (it->have)
+		if (it->have && !(it->file & VMPROF_OBJECT_DEBUG))
 			fprintf(f, "%s{\"build_id\":\"%s\",\"path\":\"%s\",\"bytes\":%" PRIu64
 				",\"vm\":%u}", nr++ ? "," : "", it->build_id, it->key, it->bytes,
 				vm->dom.pid);
@@ -218,15 +210,21 @@ static void write_vm_summary(const struct vmp_vm *vm, FILE *f)
 	fprintf(f, ",\"agent_bad_bytes\":%" PRIu64 ",\"agent_bad_frames\":%" PRIu64
 		",\"agent_bad_payloads\":%" PRIu64 ",\"agent_seq_gaps\":%" PRIu64
 		",\"agent_unknown\":%" PRIu64 ",\"agent_stale\":%" PRIu64
-		",\"agent_dropped_frames\":%" PRIu64,
+		",\"agent_dropped_frames\":%" PRIu64 ",\"agent_dropped_hellos\":%" PRIu64
+		",\"agent_dropped_requests\":%" PRIu64,
 		in->bad_bytes, in->bad_frames, c->refused, in->seq_gaps, in->unknown, c->stale,
-		vm->dropped_frames);
+		vmp_vm_dropped_frames(vm), c->hellos_dropped, c->unsent);
 	fputs(",\"agent_lost\":[", f);
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		fprintf(f, "%s%" PRIu64, i ? "," : "", c->lost[i]);
-	fprintf(f, "],\"clock_echo_bound_tsc\":%" PRIu64 ",\"clock_bad_echoes\":%" PRIu64
-		",\"objects_fetched\":%d,\"objects_failed\":%d}",
-		vm->echo_bound_tsc, c->clock_wrong, vm->fetch.fetched, vm->fetch.failed);
+	fprintf(f, "],\"agent_without_module\":%s", vm->agent.flags & VMPROF_HELLO_NO_MODULE ? "true" : "false");
+	fprintf(f, ",\"clock_echo_bound_tsc\":%" PRIu64 ",\"clock_bad_echoes\":%" PRIu64
+		",\"objects_fetched\":%d,\"objects_failed\":%d",
+		vm->echo_bound_tsc, c->clock_wrong, vm->fetch.fetched, vm->fetch.failed + vm->fetch.over);
+	for (i = 0; i < VMP_FETCH_CAUSES; i++)
+		if (vm->fetch.why[i] && i != VMP_FETCH_FORBIDDEN)
+			fprintf(f, ",\"objects_failed_%s\":%u", vmp_fetch_cause_key(i), vm->fetch.why[i]);
+	fprintf(f, ",\"objects_forbidden\":%u}", vm->fetch.why[VMP_FETCH_FORBIDDEN]);
 }
 
 static uint64_t resyncs(const struct vmp_session *s)
@@ -253,7 +251,10 @@ static void store_summary(struct vmp_session *s)
 		fputs(i ? "," : "", f);
 		write_vm_summary(s->vms[i], f);
 	}
-	fprintf(f, "],\"collector\":{\"samples\":%" PRIu64 ",\"dropped_records\":%" PRIu64
+	fprintf(f, "],\"collector\":{\"branch_samples\":%" PRIu64 ",\"branches\":%" PRIu64
+		",\"branches_cut\":%" PRIu64, s->branches.samples, s->branches.branches,
+		s->branches.cut);
+	fprintf(f, ",\"samples\":%" PRIu64 ",\"dropped_records\":%" PRIu64
 		",\"bad_ring_contents\":%" PRIu64 ",\"reason\":", s->samples, s->lost_at_store,
 		resyncs(s));
 	vmp_json_str(f, s->reason);
@@ -293,6 +294,8 @@ static void tell_losses(const struct vmp_session *s)
 static void tell_agent_losses(const struct vmp_vm *vm)
 {
 	const struct vmp_frame_stats *in = &vm->agent.in.stats;
+	uint64_t dropped = vmp_vm_dropped_frames(vm);
+	char causes[512];
 	uint64_t told = 0, bad = in->bad_frames + in->seq_gaps + vm->agent.counts.refused;
 	int i;
 
@@ -304,12 +307,31 @@ static void tell_agent_losses(const struct vmp_vm *vm)
 	if (bad)
 		vmp_info("lost: %" PRIu64 " messages of %s's agent were broken or missing", bad,
 			 vm->dom.shown);
-	if (vm->dropped_frames)
-		vmp_info("lost: %" PRIu64 " messages of %s's agent could not be written",
-			 vm->dropped_frames, vm->dom.shown);
-	if (vm->fetch.failed)
-		vmp_warn("%s: %d binaries could not be fetched; their functions have no names",
-			 vm->dom.shown, vm->fetch.failed);
+	if (dropped)
+		vmp_info("lost: %" PRIu64 " messages of %s's agent were not kept: no room, or over %llu GiB of them",
+			 dropped, vm->dom.shown, VMP_AGENT_KEEP_BYTES >> 30);
+	if (vm->agent.counts.hellos_dropped)
+		vmp_info("lost: %" PRIu64 " conversations that %s's agent began faster than one a second",
+			 vm->agent.counts.hellos_dropped, vm->dom.shown);
+	if (vm->agent.counts.unsent)
+		vmp_info("lost: %" PRIu64 " requests to %s's agent: it did not read them",
+			 vm->agent.counts.unsent, vm->dom.shown);
+	if (vm->fetch.failed + vm->fetch.over)
+		vmp_warn("%s: %d binaries could not be fetched: %s; their functions have no names", vm->dom.shown,
+			 vm->fetch.failed + vm->fetch.over, vmp_fetch_causes(&vm->fetch, causes, sizeof(causes)));
+	if (vm->fetch.over)
+		vmp_warn("%s: a guest may send %d files and %llu MiB in a session", vm->dom.shown, VMP_FETCH_MAX,
+			 VMP_FETCH_SUM_BYTES >> 20);
+	if (vm->fetch.why[VMP_FETCH_FORBIDDEN])
+		vmp_info("%s: %u binaries were left in the guest (--objects none): their functions are shown by build-id and offset",
+			 vm->dom.shown, vm->fetch.why[VMP_FETCH_FORBIDDEN]);
+	if (vm->fetch.debug_refused)
+		vmp_warn("%s: %d debug files were not taken (over %llu MiB, or of another binary); some functions have no names",
+			 vm->dom.shown, vm->fetch.debug_refused, VMP_FETCH_DEBUG_BYTES >> 20);
+	if (vm->agent.flags & VMPROF_HELLO_NO_MODULE)
+		vmp_warn("%s: the agent ran without its module: processes are inferred where only one had the code mapped, others stay unknown\n"
+			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
+			 vm->dom.shown);
 	if (!vm->agent.counts.hellos && !vm->gone)
 		vmp_warn("%s: no agent answered: guest user code stays unnamed\n"
 			 "  install vmprof-guest-agent in the guest and start it: systemctl start vmprof-agent",
@@ -323,7 +345,7 @@ static void finish(struct vmp_session *s)
 	int i, err;
 
 	for (i = 0; i < s->nr_vms; i++) {
-		vmp_fetch_abort(&s->vms[i]->fetch);
+		vmp_carry_end(s->vms[i]);
 		vmp_store_batch(s->vms[i]);
 		store_objects(s->vms[i]);
 	}
@@ -335,6 +357,11 @@ static void finish(struct vmp_session *s)
 		vmp_session_fail(s, "cannot finish %s: %s", s->path, strerror(-err));
 	vmp_info("%" PRIu64 " samples in %s", s->samples,
 		 vmp_format_time(time, sizeof(time), s->end_ns - s->begin_ns));
+	if (s->opts->lbr.branches)
+		vmp_info("  %" PRIu64 " with branches, %.1f each; %" PRIu64 " branches were cut off at VM entries and exits",
+			 s->branches.samples,
+			 s->branches.samples ? (double)s->branches.branches / (double)s->branches.samples : 0.0,
+			 s->branches.cut);
 	for (i = 0; i < s->nr_vms; i++)
 		vmp_info("  %s: %" PRIu64 " in the guest%s", s->vms[i]->dom.shown,
 			 s->vms[i]->samples, s->vms[i]->gone ? " (it ended meanwhile)" : "");
@@ -356,7 +383,7 @@ void vmp_session_finish_step(struct vmp_session *s, uint64_t now_ns)
 		return;
 	}
 	for (i = 0; i < s->nr_vms; i++)
-		done &= fetch_step(s->vms[i], now_ns);
+		done &= vmp_carry_step(s->vms[i], now_ns);
 	if (done || waited_ns > FETCH_PATIENCE_NS)
 		finish(s);
 }

@@ -13,7 +13,7 @@
 
 char vmp_lines_kind(enum vmp_log_level level)
 {
-	return level == VMP_LOG_INFO ? 'I' : level == VMP_LOG_WARN ? 'W' : 'E';
+	return level == VMP_LOG_INFO || level == VMP_LOG_ASIDE ? 'I' : level == VMP_LOG_WARN ? 'W' : 'E';
 }
 
 int vmp_lines_send(int fd, char kind, const char *text)

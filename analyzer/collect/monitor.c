@@ -178,6 +178,8 @@ void vmp_monitor_stop(struct vmp_monitor *m)
 		return;
 	close(m->fd);
 	m->fd = -1;
+	if (m->pid <= 0)
+		return;		/* 0 would be all of our own group */
 	kill(m->pid, SIGKILL);
 	waitpid(m->pid, NULL, 0);
 }

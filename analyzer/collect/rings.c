@@ -37,12 +37,27 @@ static int record_is_good(const struct vmprof_record *rec, uint64_t left)
 	return rec->size >= sizeof(*rec) && !(rec->size & 7) && rec->size <= left;
 }
 
+/* What must be read at once: a sample's branches stay with it. @left: up to the end or to head */
+static uint64_t bytes_together(const struct vmp_ring *r, const struct vmprof_record *rec,
+			       uint64_t pos, uint64_t left)
+{
+	struct vmprof_record next;
+
+	if (rec->type != VMPROF_REC_SAMPLE || left - rec->size < sizeof(next))
+		return rec->size;
+	memcpy(&next, r->data + pos + rec->size, sizeof(next));
+	return rec->size + (uint64_t)(next.type == VMPROF_REC_LBR ? next.size : 0);
+}
+
 size_t vmp_ring_read(struct vmp_ring *r, void *dst, size_t room)
 {
-	uint64_t head = load_head(r), pos, left;
+	uint64_t head, pos, left;
 	struct vmprof_record rec;
 	size_t done = 0;
 
+	if (!r->producer)
+		return 0;
+	head = load_head(r);
 	if (head - r->tail > r->bytes || (head & 7) || (r->tail & 7))
 		goto resync;
 	while (r->tail != head) {
@@ -52,7 +67,7 @@ size_t vmp_ring_read(struct vmp_ring *r, void *dst, size_t room)
 		if (!record_is_good(&rec, left))
 			goto resync;
 		if (rec.type != VMPROF_REC_PAD) {
-			if (rec.size > room - done)
+			if (bytes_together(r, &rec, pos, left) > room - done)
 				break;
 			memcpy((uint8_t *)dst + done, r->data + pos, rec.size);
 			/* the header as it was checked, whatever the ring says by now */

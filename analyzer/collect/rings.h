@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <vmprof/uapi.h>
 
+/* All zero: a ring that is not there, always empty */
 struct vmp_ring {
 	const struct vmprof_producer *producer;
 	struct vmprof_consumer *consumer;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/carry.h"
 #include "collect/clock.h"
 #include "collect/lines.h"
 #include "collect/statedir.h"
@@ -34,18 +35,11 @@
 
 static void session_log(void *arg, enum vmp_log_level level, const char *text)
 {
-	static const char *const mark[] = { "", "warning: ", "error: " };
+	static const char *const mark[] = { "", "warning: ", "error: ", "" };
 	struct vmp_session *s = arg;
-	char stamp[32], kind = vmp_lines_kind(level);
-	time_t now = time(NULL);
-	struct tm tm;
+	char kind = vmp_lines_kind(level);
 
-	localtime_r(&now, &tm);
-	strftime(stamp, sizeof(stamp), "%F %T", &tm);
-	if (s->log) {
-		fprintf(s->log, "%s %s%s\n", stamp, mark[level], text);
-		fflush(s->log);
-	}
+	vmp_logfile_line(&s->log, mark[level], text);
 	if (s->start_fd >= 0 && vmp_lines_send(s->start_fd, kind, text)) {
 		close(s->start_fd);
 		s->start_fd = -1;
@@ -235,6 +229,7 @@ static void advance(struct vmp_session *s, uint64_t now_ns)
 /* ----------------------------------------------------------- the loop */
 
 #define POLL_FIXED 3	/* device, signals, helper */
+#define POLL_VM 3	/* agent, QEMU, ssh */
 
 static int fill(struct vmp_session *s, struct pollfd *p)
 {
@@ -249,6 +244,7 @@ static int fill(struct vmp_session *s, struct pollfd *p)
 		p[nr++] = (struct pollfd){
 			.fd = vm->agent.fd, .events = vmp_agent_events(&vm->agent) };
 		p[nr++] = (struct pollfd){ .fd = vm->gone ? -1 : vm->pidfd, .events = POLLIN };
+		p[nr++] = vmp_carry_poll(vm);
 	}
 	return nr + vmp_control_fill(&s->control, p + nr);
 }
@@ -303,12 +299,14 @@ static void serve(struct vmp_session *s, struct pollfd *p, int nr, uint64_t now_
 
 	/* the socket first: what was written before QEMU's end counts */
 	for (i = 0; i < vms; i++) {
-		struct pollfd *vp = p + POLL_FIXED + 2 * i;
+		struct pollfd *vp = p + POLL_FIXED + POLL_VM * i;
 
 		if (vp[0].revents)
 			vmp_agent_ready(&s->vms[i]->agent, vp[0].revents, now_ns);
 		if (vp[1].revents)
 			on_gone(s->vms[i]);
+		if (vp[2].revents)
+			vmp_carry_ready(s->vms[i]);
 	}
 	if (s->sampling)
 		vmp_store_rings(s);
@@ -316,7 +314,7 @@ static void serve(struct vmp_session *s, struct pollfd *p, int nr, uint64_t now_
 		on_signal(s);
 	if (p[2].revents)
 		vmp_watch_answer(s);
-	for (i = POLL_FIXED + 2 * vms; i < nr; i++) {
+	for (i = POLL_FIXED + POLL_VM * vms; i < nr; i++) {
 		if (!p[i].revents)
 			continue;
 		if (p[i].fd == s->control.fd)
@@ -335,7 +333,7 @@ static int timeout_ms(const struct vmp_session *s)
 
 static void loop(struct vmp_session *s)
 {
-	static struct pollfd p[POLL_FIXED + 2 * VMP_SESSION_VMS + 1 + VMP_CONTROL_CLIENTS];
+	static struct pollfd p[POLL_FIXED + POLL_VM * VMP_SESSION_VMS + 1 + VMP_CONTROL_CLIENTS];
 	int nr;
 
 	s->tick_ns = vmp_now_ns();
@@ -461,7 +459,7 @@ int vmp_collect(const struct vmp_session_opts *opts, int start_fd)
 		return VMP_EXIT_FAILED;
 	}
 	vmp_state_clean();
-	s->log = fopen(vmp_state_path(path, sizeof(path), "log"), "we");
+	vmp_logfile_open(&s->log, vmp_state_path(path, sizeof(path), "log"));
 	s->signal_fd = block_signals();
 	run(s);
 	failed = s->error[0] != 0;
@@ -470,8 +468,7 @@ int vmp_collect(const struct vmp_session_opts *opts, int start_fd)
 	tell_start(s, failed);
 	vmp_control_tell(&s->control, 'X', failed ? "1" : "0", 1);
 	vmp_control_close(&s->control);
-	if (s->log)
-		fclose(s->log);
+	vmp_logfile_close(&s->log);
 	close(s->lock_fd);
 	return failed ? VMP_EXIT_FAILED : VMP_EXIT_OK;
 }

@@ -23,20 +23,10 @@
 #include "collect/driver.h"
 #include "collect/events.h"
 #include "collect/hostinfo.h"
+#include "collect/launch.h"
+#include "collect/logfile.h"
 #include "collect/monitor.h"
 #include "collect/vm.h"
-#include "util/opts.h"
-
-struct vmp_session_opts {
-	struct vmp_opt_list domains;
-	int all;
-	const char *event;	/* NULL: cycles, or the timer where there is no PMU */
-	const char *period;	/* NULL: the event's usual one */
-	const char *output;	/* NULL: below vmp_capture_dir() */
-	const char *uri;	/* NULL: VMP_LIBVIRT_URI */
-	uint64_t duration_ns;	/* 0: until stop */
-	uint64_t ring_bytes;
-};
 
 enum vmp_phase {
 	VMP_PREPARING,
@@ -57,7 +47,7 @@ struct vmp_session {
 	int lock_fd;
 	int start_fd;		/* pipe to `start`, -1 when it has been told all */
 	int signal_fd;
-	FILE *log;
+	struct vmp_logfile log;
 
 	struct vmp_driver driver;
 	struct vmp_event event;
@@ -79,7 +69,13 @@ struct vmp_session {
 	struct vmp_comms comms;
 	uint8_t *scratch;	/* VMP_SCRATCH_BYTES, for draining */
 
+	uint64_t cache_room;	/* bytes that the object cache may still take */
 	uint64_t samples;	/* records of that kind that were stored */
+	struct vmp_branches {
+		uint64_t samples;	/* with branches */
+		uint64_t branches;	/* behind them */
+		uint64_t cut;		/* left out: of the other side, or not known whose */
+	} branches;		/* of stored records */
 	uint64_t lost_at_store;	/* records read but not stored */
 	uint64_t begin_tsc, begin_ns;	/* sampling */
 	uint64_t end_ns;
@@ -115,6 +111,8 @@ struct vmp_vm *vmp_session_vm(struct vmp_session *s, uint32_t pid);
 int vmp_session_setup(struct vmp_session *s);
 /** vmp_session_add_vm() - A domain joins: its blocks are written, its agent is greeted. */
 int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm);
+/** vmp_session_tasks() - The driver gets what is known of where a guest keeps its tasks. */
+void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm);
 /** vmp_session_begin() - Sampling starts. Return: 0 or -errno, told. */
 int vmp_session_begin(struct vmp_session *s);
 

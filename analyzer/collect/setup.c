@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/clock.h"
+#include "collect/housekeep.h"
 #include "collect/session.h"
 #include "util/capdir.h"
 #include "util/log.h"
@@ -38,7 +39,7 @@ static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_doma
 	int err, added;
 
 	if (d->xml.secured[0])
-		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (no_state)",
+		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (guest_state)",
 			 d->shown, d->xml.secured);
 	added = attach(conn, d);
 	err = vmp_vm_create(&vm, s, d, conn);
@@ -105,10 +106,38 @@ static int find_domains(struct vmp_session *s)
 
 /* -------------------------------------------------- event and period */
 
+/* CPI needs two counters that overflow, cycles and instructions */
+static int check_cpi(const struct vmp_session *s)
+{
+	if (!vmp_event_is_cycles(&s->event)) {
+		vmp_err("--cpi needs performance counters, which this host has not");
+		return -EOPNOTSUPP;
+	}
+	if (s->driver.query.version < 2) {
+		vmp_err("--cpi: the loaded module vmprof is too old for it\n"
+			"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static void tell_sampling(const struct vmp_session *s)
+{
+	const struct vmp_lbr *lbr = &s->opts->lbr;
+	unsigned int entries = s->driver.query.lbr_entries;
+	char text[128];
+
+	vmp_info("a sample every %s of %s%s",
+		 vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
+		 s->opts->cpi ? ", and every so many instructions" : "");
+	if (lbr->branches)
+		vmp_info("with each sample up to %u branches (%s), %u bytes", entries,
+			 vmp_lbr_text(text, lbr), vmp_lbr_bytes(lbr, entries));
+}
+
 static int choose_event(struct vmp_session *s)
 {
 	uint64_t features = s->driver.query.features;
-	char text[96];
 	int err;
 
 	s->tsc_khz = s->driver.query.tsc_khz ? s->driver.query.tsc_khz : vmp_tsc_khz();
@@ -129,11 +158,13 @@ static int choose_event(struct vmp_session *s)
 		return -EOPNOTSUPP;
 	}
 	err = vmp_period_parse(s->opts->period, &s->event, s->tsc_khz, &s->period);
-	if (err)
-		return err;
-	vmp_info("a sample every %s of %s",
-		 vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name);
-	return 0;
+	if (!err && s->opts->cpi)
+		err = check_cpi(s);
+	if (!err)
+		err = vmp_lbr_check(&s->opts->lbr, &s->driver.query);
+	if (!err)
+		tell_sampling(s);
+	return err;
 }
 
 static int configure(struct vmp_session *s)
@@ -146,6 +177,9 @@ static int configure(struct vmp_session *s)
 		.event_config1 = s->event.config1,
 		.event_config2 = s->event.config2,
 		.period = s->period,
+		.instruction_period = s->opts->cpi ? s->period : 0,
+		.lbr_branches = s->opts->lbr.branches,
+		.lbr_format = s->opts->lbr.format,
 		.ring_bytes = (uint32_t)s->opts->ring_bytes,
 	};
 	uint32_t pids[VMP_SESSION_VMS];
@@ -222,6 +256,12 @@ static void write_meta(struct vmp_session *s, FILE *f)
 	vmp_json_str(f, u.release);
 	fprintf(f, ",\"vendor\":\"%s\",\"event\":", v < 3 ? vendor[v] : "none");
 	vmp_json_str(f, s->event.name);
+	if (s->opts->cpi)
+		fprintf(f, ",\"instruction_period\":%" PRIu64, s->period);
+	if (s->opts->lbr.branches) {
+		fputs(",\"lbr\":", f);
+		vmp_lbr_json(&s->opts->lbr, f);
+	}
 	fprintf(f, ",\"period\":%" PRIu64 ",\"trigger\":\"%s\",\"command\":", s->period,
 		s->event.is_timer ? "timer" : "pmc");
 	fputs("\"vmprof start", f);
@@ -278,27 +318,63 @@ static int take_object(void *arg, const struct vmp_msg_object *o)
 	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
 }
 
+static void tell_started(const struct vmp_vm *vm)
+{
+	const struct vmp_agent *a = &vm->agent;
+
+	vmp_info("%s: the agent answers, guest kernel %s%s", vm->dom.shown, a->release,
+		 a->counts.hellos > 1 ? " (again)" : "");
+	if (a->flags & VMPROF_HELLO_NO_MODULE)
+		vmp_warn("%s: the agent runs without its module: processes are inferred where only one has the code mapped, others stay unknown\n"
+			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
+			 vm->dom.shown);
+}
+
+void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm)
+{
+	static struct vmp_tasks_plan plan;
+	enum vmp_tasks_state was = vm->tasks.state;
+	int err;
+
+	vm->tasks.state = vmp_tasks_plan(&vm->tasks, vm->dom.pid, vm->ram, vm->nr_ram, &plan);
+	if (vm->tasks.state != VMP_TASKS_ON && was != VMP_TASKS_ON)
+		return;
+	err = vmp_driver_tasks(&s->driver, &plan.ioc);
+	if (err && vm->tasks.state == VMP_TASKS_ON)
+		vm->tasks.state = err == -EOPNOTSUPP ? VMP_TASKS_DRIVER : VMP_TASKS_REFUSED;
+}
+
+static void take_tasks(void *arg, const struct vmp_msg_tasks *m)
+{
+	struct vmp_vm *vm = arg;
+
+	if (!vmp_tasks_take(&vm->tasks, m))
+		vmp_session_tasks(vm->session, vm);
+}
+
 static void agent_changed(void *arg)
 {
 	struct vmp_vm *vm = arg;
 	struct vmp_agent *a = &vm->agent;
 
+	/* the next conversation may be with another kernel */
+	if (!vmp_agent_is_there(a)) {
+		vmp_tasks_forget(&vm->tasks);
+		vmp_session_tasks(vm->session, vm);
+	}
 	switch (a->state) {
 	case VMP_AGENT_STARTED:
 		vm->port_open = 1;
-		vmp_info("%s: the agent answers, guest kernel %s%s", vm->dom.shown, a->release,
-			 a->counts.hellos > 1 ? " (again)" : "");
-		if (a->flags & VMPROF_HELLO_NO_MODULE)
-			vmp_warn("%s: the agent runs without its module: processes that live now have names, later ones do not\n"
-				 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
-				 vm->dom.shown);
+		if (vmp_vm_may_tell(vm))
+			tell_started(vm);
 		break;
 	case VMP_AGENT_RUNNING:
 		vmp_vm_clock_check(vm);
 		break;
 	case VMP_AGENT_REFUSED:
-		vmp_warn("%s: the agent speaks protocol %u, this vmprof %u: install the agent of this version in the guest",
-			 vm->dom.shown, a->version, VMPROF_PROTO_VERSION);
+		if (vmp_vm_may_tell(vm))
+			vmp_warn("%s: the agent speaks protocol %u, this vmprof %u: install the agent of this version in the guest",
+				 vm->dom.shown, a->version, VMPROF_PROTO_VERSION);
 		break;
 	default:
 		break;
@@ -307,7 +383,7 @@ static void agent_changed(void *arg)
 
 int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 {
-	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed };
+	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed, take_tasks };
 	uint64_t session, now_ns = vmp_now_ns();
 	char *maps;
 	size_t len;
@@ -334,8 +410,11 @@ int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 
 int vmp_session_setup(struct vmp_session *s)
 {
-	int i, err;
+	int i, err, swept;
 
+	swept = vmp_sweep_leftovers(time(NULL));
+	if (swept)
+		vmp_info("removed %d unfinished files of sessions that were killed", swept);
 	if (getrandom(s->id, sizeof(s->id), 0) != sizeof(s->id))
 		return -EIO;
 	s->scratch = malloc(VMP_SCRATCH_BYTES);

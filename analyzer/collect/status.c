@@ -27,16 +27,18 @@ static void write_vm(const struct vmp_vm *vm, FILE *f)
 	fputs("{\"name\":", f);
 	vmp_json_str(f, vm->dom.name);
 	fprintf(f, ",\"pid\":%u,\"vcpus\":%d,\"ended\":%s,\"samples\":%" PRIu64
-		",\"clock_source\":\"%s\",\"agent\":{\"state\":\"%s\",\"port_open\":%s,\"release\":",
+		",\"clock_source\":\"%s\",\"tasks\":\"%s\",\"agent\":{\"state\":\"%s\",\"port_open\":%s,\"release\":",
 		vm->dom.pid, vm->nr_vcpus, vm->gone ? "true" : "false", vm->samples,
-		vmp_clock_source_name(vm->source), vmp_agent_state_name(a),
+		vmp_clock_source_name(vm->source), vmp_tasks_state_name(vm->tasks.state), vmp_agent_state_name(a),
 		vm->port_open < 0 ? "null" : vm->port_open ? "true" : "false");
 	vmp_json_str(f, a->release);
 	fprintf(f, ",\"hellos\":%" PRIu64 ",\"frames\":%" PRIu64 ",\"bytes\":%" PRIu64
 		",\"bad_bytes\":%" PRIu64 ",\"bad_frames\":%" PRIu64 ",\"bad_payloads\":%" PRIu64
-		",\"seq_gaps\":%" PRIu64 ",\"stale\":%" PRIu64 ",\"kernel_symbols\":%s,\"lost\":[",
+		",\"seq_gaps\":%" PRIu64 ",\"stale\":%" PRIu64 ",\"dropped_frames\":%" PRIu64
+		",\"dropped_hellos\":%" PRIu64 ",\"unsent\":%" PRIu64 ",\"kernel_symbols\":%s,\"lost\":[",
 		a->counts.hellos, a->counts.kept, a->counts.kept_bytes, a->in.stats.bad_bytes,
 		a->in.stats.bad_frames, a->counts.refused, a->in.stats.seq_gaps, a->counts.stale,
+		vmp_vm_dropped_frames(vm), a->counts.hellos_dropped, a->counts.unsent,
 		a->ksyms_whole ? "true" : "false");
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		fprintf(f, "%s%" PRIu64, i ? "," : "", a->counts.lost[i]);
@@ -76,6 +78,10 @@ char *vmp_session_status(struct vmp_session *s)
 	fprintf(f, ",\"period\":%" PRIu64 ",\"trigger\":\"%s\",\"samples\":%" PRIu64, s->period,
 		s->event.is_timer ? "timer" : "pmc", s->samples);
 	write_losses(s, f);
+	fputs(",\"lbr\":", f);
+	vmp_lbr_json(&s->opts->lbr, f);
+	fprintf(f, ",\"branches\":{\"samples\":%" PRIu64 ",\"branches\":%" PRIu64 ",\"cut\":%" PRIu64
+		"}", s->branches.samples, s->branches.branches, s->branches.cut);
 	fputs(",\"error\":", f);
 	if (s->error[0])
 		vmp_json_str(f, s->error);

@@ -30,6 +30,7 @@ int vmp_store(struct vmp_session *s, unsigned int type, uint32_t source, const v
 struct batch {
 	uint64_t tsc_first, tsc_last;
 	uint64_t records, samples;
+	struct vmp_branches branches;
 };
 
 static void see_sample(struct vmp_session *s, const struct vmprof_sample *sample)
@@ -44,12 +45,20 @@ static void see_sample(struct vmp_session *s, const struct vmprof_sample *sample
 		vmp_comms_see(&s->comms, sample->host_pid, sample->host_tid);
 }
 
+static void see_branches(const struct vmprof_rec_lbr *rec, struct vmp_branches *sum)
+{
+	sum->samples += !!rec->nr;
+	sum->branches += rec->nr;
+	sum->cut += rec->cut;
+}
+
 /* The records were checked when they left the ring. */
 static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, struct batch *b)
 {
 	union {
 		struct vmprof_record hdr;
 		struct vmprof_sample sample;
+		struct vmprof_rec_lbr lbr;
 	} rec;
 	uint64_t tsc;
 	size_t at;
@@ -66,6 +75,10 @@ static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, 
 			b->tsc_first = tsc;
 		if (tsc > b->tsc_last)
 			b->tsc_last = tsc;
+		if (rec.hdr.type == VMPROF_REC_LBR && rec.hdr.size >= sizeof(rec.lbr)) {
+			memcpy(&rec.lbr, data + at, sizeof(rec.lbr));
+			see_branches(&rec.lbr, &b->branches);
+		}
 		if (rec.hdr.type != VMPROF_REC_SAMPLE || rec.hdr.size < sizeof(rec.sample))
 			continue;
 		memcpy(&rec.sample, data + at, sizeof(rec.sample));
@@ -83,10 +96,14 @@ static void drain(struct vmp_session *s, uint32_t cpu)
 		memset(&b, 0, sizeof(b));
 		see_records(s, s->scratch, len, &b);
 		if (vmp_store(s, VMPROF_CAP_RECORDS, cpu, s->scratch, len, b.tsc_first,
-			      b.tsc_last))
+			      b.tsc_last)) {
 			s->lost_at_store += b.records;
-		else
-			s->samples += b.samples;
+			continue;
+		}
+		s->samples += b.samples;
+		s->branches.samples += b.branches.samples;
+		s->branches.branches += b.branches.branches;
+		s->branches.cut += b.branches.cut;
 	}
 }
 
@@ -113,7 +130,10 @@ static uint64_t count_frames(const uint8_t *p, size_t len)
 
 void vmp_store_batch(struct vmp_vm *vm)
 {
-	if (vm->batch_len &&
+	if (!vm->batch_len)
+		return;
+	/* the last of the disk is for samples: no guest shall end the others' session */
+	if (vmp_writer_room(vm->session->writer) < vm->batch_len ||
 	    vmp_store(vm->session, VMPROF_CAP_AGENT, vm->dom.pid, vm->batch, vm->batch_len, 0, 0))
 		vm->dropped_frames += count_frames(vm->batch, vm->batch_len);
 	vm->batch_len = 0;

@@ -11,6 +11,8 @@
 
 #include "collect/clock.h"
 #include "collect/debugfs.h"
+#include "collect/session.h"
+#include "collect/sftp.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -22,6 +24,21 @@ const char *vmp_clock_source_name(enum vmp_clock_source source)
 	};
 
 	return name[source];
+}
+
+uint64_t vmp_vm_dropped_frames(const struct vmp_vm *vm)
+{
+	return vm->dropped_frames + vm->agent.counts.dropped;
+}
+
+int vmp_vm_may_tell(struct vmp_vm *vm)
+{
+	if (vm->told == VMP_VM_LINES)
+		vmp_warn("%s: its agent comes and goes; from now on that is counted only (vmprof status --json)",
+			 vm->dom.shown);
+	if (vm->told <= VMP_VM_LINES)
+		vm->told++;
+	return vm->told <= VMP_VM_LINES;
 }
 
 /* ------------------------------------------------------- vCPUs, clock */
@@ -132,6 +149,8 @@ int vmp_vm_take_qmp(struct vmp_vm *vm, const char *text, size_t len, uint64_t ts
 	err = take_cpus(vm, &q, tsc, took_tsc);
 	if (err == 1)
 		vm->source = VMP_CLOCK_QMP;
+	vm->ram_moved = vm->nr_ram != q.nr_ram ||
+			(q.nr_ram && memcmp(vm->ram, q.ram, q.nr_ram * sizeof(*q.ram)));
 	free(vm->ram);
 	vm->ram = q.ram;
 	vm->nr_ram = q.nr_ram;
@@ -247,6 +266,9 @@ int vmp_vm_create(struct vmp_vm **out, struct vmp_session *s, const struct vmp_d
 	vm->source = VMP_CLOCK_DRIVER;
 	vm->agent.fd = -1;
 	vmp_fetch_init(&vm->fetch);
+	if (s)
+		vm->objects = vmp_objects_of(&s->opts->objects, d->name);
+	vm->fetch.verify = vm->objects.way == VMP_OBJECTS_SSH;
 	vm->pidfd = (int)syscall(SYS_pidfd_open, d->pid, 0);
 	if (vm->pidfd < 0) {
 		err = -errno;
@@ -270,10 +292,12 @@ void vmp_vm_free(struct vmp_vm *vm)
 		close(vm->agent.fd);
 	if (vm->pidfd >= 0)
 		close(vm->pidfd);
+	vmp_sftp_close(vm->sftp);
 	vmp_fetch_free(&vm->fetch);
 	free(vm->vcpus);
 	free(vm->clocks);
 	free(vm->ram);
+	vmp_tasks_forget(&vm->tasks);
 	free(vm->batch);
 	free(vm);
 }
@@ -290,7 +314,8 @@ void vmp_vm_json(const struct vmp_vm *vm, FILE *out)
 	for (i = 0; i < vm->nr_vcpus; i++)
 		fprintf(out, "%s{\"id\":%u,\"tid\":%u}", i ? "," : "", vm->vcpus[i].id,
 			vm->vcpus[i].tid);
-	fputs("],\"ram\":[", out);
+	fprintf(out, "],\"objects\":\"%s\",\"tasks\":\"%s\",\"ram\":[", vmp_objects_name(vm->objects.way),
+		vmp_tasks_state_name(vm->tasks.state));
 	for (i = 0; i < vm->nr_ram; i++)
 		fprintf(out, "%s{\"gpa\":%" PRIu64 ",\"size\":%" PRIu64 ",\"hva\":%" PRIu64 "}",
 			i ? "," : "", vm->ram[i].gpa, vm->ram[i].bytes, vm->ram[i].hva);

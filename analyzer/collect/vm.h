@@ -10,12 +10,16 @@
 #include "collect/agent.h"
 #include "collect/domain.h"
 #include "collect/fetch.h"
+#include "collect/objects.h"
+#include "collect/tasks.h"
 
 enum vmp_clock_source {
 	VMP_CLOCK_QMP,		/* query-vmprof */
 	VMP_CLOCK_DEBUGFS,	/* KVM's debugfs */
 	VMP_CLOCK_DRIVER,	/* only the driver's own records */
 };
+
+#define VMP_VM_LINES	32
 
 struct vmp_vcpu {
 	uint32_t id;		/* as KVM counts them */
@@ -35,18 +39,23 @@ struct vmp_vm {
 	int nr_vcpus;
 	struct vmp_qmp_ram *ram;
 	int nr_ram;
+	int ram_moved;		/* the last reply told of other memory than the one before */
 	enum vmp_clock_source source;
 	int patched;		/* its QEMU knows query-vmprof */
 	int port_open;		/* -1 not known */
 	int channel_is_new;	/* added by this session: the agent starts only now */
+	int told;		/* lines about its agent's comings and goings */
 	int asked;		/* a question of this round was asked */
 	uint64_t asked_ns;	/* when */
 
+	struct vmp_tasks tasks;
 	struct vmp_agent agent;
 	uint8_t *batch;		/* frames not written yet */
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */
 	struct vmp_fetch fetch;
+	struct vmp_objects objects;	/* how binaries come */
+	struct vmp_sftp *sftp;		/* NULL: there is no connection */
 
 	uint64_t samples;	/* taken in this guest */
 	uint64_t echo_bound_tsc;	/* measured: |true - computed| <= this; 0 unknown */
@@ -79,6 +88,16 @@ int vmp_vm_take_debugfs(struct vmp_vm *vm);
 
 /** vmp_vm_clock_check() - Compare the agent's last echo with the clock relation. */
 void vmp_vm_clock_check(struct vmp_vm *vm);
+
+/** vmp_vm_dropped_frames() - Good frames of its agent that are not in the capture. */
+uint64_t vmp_vm_dropped_frames(const struct vmp_vm *vm);
+
+/**
+ * vmp_vm_may_tell() - May one more line be written about what its guest did by itself?
+ * A guest can make its agent come and go without end: after VMP_VM_LINES no
+ * more; that is told once.
+ */
+int vmp_vm_may_tell(struct vmp_vm *vm);
 
 const char *vmp_clock_source_name(enum vmp_clock_source source);
 

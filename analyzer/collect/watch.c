@@ -44,8 +44,9 @@ static void port_is(struct vmp_vm *vm, int open)
 	vm->port_open = open;
 	if (open || !was || !vmp_agent_is_there(&vm->agent))
 		return;
-	vmp_warn("%s: the agent left; its guest's new processes are unknown until it is back",
-		 vm->dom.shown);
+	if (vmp_vm_may_tell(vm))
+		vmp_warn("%s: the agent left; its guest's new processes are unknown until it is back",
+			 vm->dom.shown);
 	vmp_agent_gone(&vm->agent);
 }
 
@@ -90,11 +91,23 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 				    a->tsc_after - a->tsc_before))
 			return;
 		vmp_store_clocks(vm);
+		if (vm->ram_moved)
+			vmp_session_tasks(s, vm);
 		open = vm->port_open;
 		vm->port_open = was;
 	}
 	if (open >= 0)
 		port_is(vm, open);
+}
+
+static int by_debugfs(const struct vmp_session *s)
+{
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++)
+		if (s->vms[i]->source == VMP_CLOCK_DEBUGFS)
+			return 1;
+	return 0;
 }
 
 void vmp_watch_answer(struct vmp_session *s)
@@ -103,7 +116,8 @@ void vmp_watch_answer(struct vmp_session *s)
 	int got = vmp_monitor_read(&s->monitor, &a);
 
 	if (got < 0)
-		vmp_warn("the helper that talks to libvirt died; clocks come from the module only");
+		vmp_warn("the helper that talks to libvirt died: domains and agents that come or go are not noticed, clocks come from %s",
+			 by_debugfs(s) ? "KVM's debugfs and the module" : "the module only");
 	if (got != 1)
 		return;
 	take_answer(s, &a);
@@ -114,7 +128,7 @@ static void reconnect(struct vmp_vm *vm, uint64_t now_ns)
 {
 	if (vm->gone || vm->agent.fd >= 0 || vm->agent.ending || !vm->dom.xml.channel_path[0])
 		return;
-	if (!vmp_agent_connect(&vm->agent, vm->dom.xml.channel_path, now_ns))
+	if (!vmp_agent_connect(&vm->agent, vm->dom.xml.channel_path, now_ns) && vmp_vm_may_tell(vm))
 		vmp_info("%s: connected to the agent's channel again", vm->dom.shown);
 }
 

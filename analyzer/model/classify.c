@@ -15,27 +15,101 @@ static void look_up(const struct vmp_space *space, uint64_t cr3, uint64_t tsc, s
 /*
  * Whether an image had ended for good: what runs on its CR3 then is another's
  * whose beginning was not told.  User code ends with the image; the kernel
- * goes on for a while on the page tables of a process that has exited.
+ * goes on for a while on the page tables of a process that has exited.  Where CR3s were
+ * inferred, the next one's beginning may never be known: then nobody has them.
  */
 static int is_over(const struct vmp_model *m, const struct vmp_machine *vm, uint32_t image,
 		   const struct vmprof_sample *s)
 {
-	uint64_t end = vm->space.images.v[image].end, grace = vm->clock.error_tsc;
+	const struct vmp_image *im = &vm->space.images.v[image];
+	uint64_t end = im->end, grace = vm->clock.error_tsc;
 
 	if (s->tsc <= end)
 		return 0;
-	if (s->cpl != 3)
+	if (s->cpl != 3 && !vm->space.epochs.v[vm->space.procs.v[im->proc].epoch].without_cr3)
 		grace += (uint64_t)m->header.tsc_khz * EXIT_PATH_MS;
 	return s->tsc - end > grace;
+}
+
+/* By the address, where the agent ran without its module and nothing is known of the CR3 */
+static void infer(const struct vmp_machine *vm, const struct vmprof_sample *s, struct vmp_hit *hit)
+{
+	struct vmp_inferred found;
+
+	if (hit->kind != VMP_KIND_GUEST_USER || !vm->infer.known.nr)
+		return;
+	found = vmp_infer_find(&vm->infer, &vm->space, s->guest_ip, s->tsc);
+	/* one that is alone was learned, or it contradicts itself */
+	if (found.image == VMP_NONE || !found.shared)
+		return;
+	hit->image = found.image;
+	hit->shared = (uint32_t)found.shared;
+	hit->version = vmp_space_version(&vm->space, found.image, s->tsc);
+}
+
+/* Did this boot say where it keeps its tasks?  Before that, a sample's is another boot's. */
+static int is_told(const struct vmp_machine *vm, uint32_t epoch, const struct vmprof_sample *s)
+{
+	uint64_t since = epoch < vm->boots.nr ? vm->boots.v[epoch].tasks_tsc : 0;
+
+	return since && s->tsc + vm->clock.error_tsc >= since;
+}
+
+/* As it was found before on this CR3, or anew */
+static uint32_t task_of(const struct vmp_machine *vm, const struct vmprof_sample *s, struct vmp_residence *r)
+{
+	if (r->pcpu != s->hdr.pcpu || r->tid != s->guest_tid || s->tsc < r->seen.from || s->tsc >= r->seen.to) {
+		r->pcpu = s->hdr.pcpu;
+		r->tid = s->guest_tid;
+		r->task = vmp_seen_find(&vm->seen, s, &r->seen);
+	}
+	return r->task;
+}
+
+/* What current says of a sample whose CR3 has been asked: see enum vmp_who */
+static enum vmp_who look_task(const struct vmp_machine *vm, const struct vmprof_sample *s,
+			      struct vmp_residence *r, struct vmp_hit *hit)
+{
+	static const enum vmp_who cause[VMPROF_TASK_NR] = {
+		[VMPROF_TASK_OFF] = VMP_WHO_OFF, [VMPROF_TASK_NO_CPU] = VMP_WHO_NO_CPU,
+		[VMPROF_TASK_NO_READ] = VMP_WHO_NO_READ, [VMPROF_TASK_OUTSIDE] = VMP_WHO_OUTSIDE,
+		[VMPROF_TASK_NO_TASK] = VMP_WHO_NO_TASK,
+	};
+	/* where several processes are meant, nothing is known of the CR3 */
+	const int is_owned = hit->image != VMP_NONE && !hit->shared;
+	const struct vmp_guest_task *t;
+	uint32_t task;
+
+	if (!is_told(vm, hit->epoch, s))
+		return VMP_WHO_OFF;
+	if (s->guest_task != VMPROF_TASK_KNOWN)
+		return s->guest_task < VMPROF_TASK_NR ? cause[s->guest_task] : VMP_WHO_NO_TASK;
+	task = task_of(vm, s, r);
+	if (task == VMP_NONE)
+		return VMP_WHO_NO_RECORD;
+	t = &vm->seen.tasks.v[task];
+	if (t->is_kthread && hit->kind != VMP_KIND_GUEST_KERNEL)
+		return VMP_WHO_OTHER;
+	if (!t->is_kthread && is_owned &&
+	    vm->space.procs.v[vm->space.images.v[hit->image].proc].tgid != t->tgid)
+		return VMP_WHO_OTHER;
+	hit->task = task;
+	if (t->is_kthread)
+		return VMP_WHO_KTHREAD;
+	return is_owned ? VMP_WHO_SAME : VMP_WHO_TASK;
 }
 
 /* What is known of the CR3 at the time, for this sample */
 static void take(const struct vmp_model *m, const struct vmp_residence *r,
 		 const struct vmprof_sample *s, struct vmp_hit *hit)
 {
+	const struct vmp_machine *vm = &m->vms.v[hit->vm];
+
 	hit->epoch = r->epoch;
-	if (r->image == VMP_NONE || is_over(m, &m->vms.v[hit->vm], r->image, s))
+	if (r->image == VMP_NONE || is_over(m, vm, r->image, s)) {
+		infer(vm, s, hit);
 		return;
+	}
 	hit->image = r->image;
 	hit->version = hit->kind == VMP_KIND_GUEST_USER ? r->version : 0;
 }
@@ -79,7 +153,8 @@ int vmp_classify_known(const struct vmp_model *m, struct vmp_residence *cache,
 	enum vmp_kind kind = kind_of(s);
 
 	*hit = (struct vmp_hit){
-		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE, .addr = s->host_ip,
+		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE, .task = VMP_NONE,
+		.addr = s->host_ip,
 	};
 	*out = NULL;
 	if (kind == VMP_KIND_IDLE || kind == VMP_KIND_OTHER_KERNEL || kind == VMP_KIND_OTHER_USER)
@@ -94,17 +169,18 @@ int vmp_classify_known(const struct vmp_model *m, struct vmp_residence *cache,
 		return 0;
 	*out = residence(m, cache, s, hit->vm);
 	take(m, *out, s, hit);
+	hit->who = look_task(&m->vms.v[hit->vm], s, *out, hit);
 	return 0;
 }
 
 int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_hit *hit)
 {
 	enum vmp_kind kind = kind_of(s);
-	struct vmp_residence r;
+	struct vmp_residence r = { 0 };
 	int err;
 
 	*hit = (struct vmp_hit){
-		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE,
+		.kind = kind, .vm = VMP_NONE, .epoch = VMP_NONE, .image = VMP_NONE, .task = VMP_NONE,
 		.addr = kind <= VMP_KIND_GUEST_NESTED ? s->guest_ip : s->host_ip,
 	};
 	if (kind == VMP_KIND_IDLE || kind == VMP_KIND_OTHER_KERNEL || kind == VMP_KIND_OTHER_USER)
@@ -114,5 +190,6 @@ int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_
 		return err;
 	look_up(&m->vms.v[hit->vm].space, s->guest_cr3, s->tsc, &r);
 	take(m, &r, s, hit);
+	hit->who = look_task(&m->vms.v[hit->vm], s, &r, hit);
 	return 0;
 }

@@ -6,6 +6,8 @@
  * folders that are looked in.
  */
 #include "model/elfdebug.h"
+#include "util/below.h"
+#include "util/text.h"
 
 #include <elf.h>
 #include <endian.h>
@@ -83,6 +85,7 @@ int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini)
 /* What a debug file must have */
 struct wanted {
 	const struct vmp_elffile *of;
+	int folder;		/* all paths are below it */
 	const char *link;	/* .gnu_debuglink's name, NULL none */
 	uint32_t crc;
 };
@@ -104,7 +107,7 @@ static int fits(const struct wanted *w, const struct vmp_elffile *f)
 /* 0: it is the one; -ENOENT, -ENOMEM */
 static int try(const struct wanted *w, struct vmp_elffile *debug, const char *path)
 {
-	int err = vmp_elffile_open(debug, path);
+	int err = vmp_elffile_open_below(debug, w->folder, path);
 
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
@@ -127,14 +130,13 @@ static int try_join(const struct wanted *w, struct vmp_elffile *debug, const cha
 
 static int by_build_id(const struct wanted *w, struct vmp_elffile *debug, const char *root, size_t len)
 {
-	char rest[2 * VMP_BUILD_ID_BYTES + 32], *p = rest;
-	size_t i;
+	char rest[2 * VMP_BUILD_ID_BYTES + 32];
+	int n;
 
 	if (w->of->build_id_len < 2)
 		return -ENOENT;
-	p += sprintf(p, "/.build-id/");
-	for (i = 0; i < w->of->build_id_len; i++)
-		p += sprintf(p, i ? "%02x" : "%02x/", w->of->build_id[i]);
+	n = sprintf(rest, "/.build-id/%02x/", w->of->build_id[0]);
+	vmp_text_hex(rest + n, w->of->build_id + 1, w->of->build_id_len - 1);
 	return try_join(w, debug, root, len, rest, ".debug");
 }
 
@@ -169,14 +171,21 @@ static void read_link(const struct vmp_elffile *f, struct wanted *w)
 	w->link = name;
 }
 
+const char *vmp_elfdebug_path(int folder)
+{
+	const char *path = folder == VMP_BELOW_HOST ? getenv("VMPROF_DEBUG_PATH") : NULL;
+
+	return path ? path : VMP_DEBUG_PATH;
+}
+
 /* In each folder of the debug path.  Return: as try(). */
 static int in_roots(const struct wanted *w, struct vmp_elffile *debug, const char *name)
 {
-	const char *root = getenv("VMPROF_DEBUG_PATH");
+	const char *root = vmp_elfdebug_path(w->folder);
 	int err = -ENOENT;
 	size_t len;
 
-	for (root = root ? root : VMP_DEBUG_PATH; err == -ENOENT && *root; root += len + (root[len] == ':')) {
+	for (; err == -ENOENT && *root; root += len + (root[len] == ':')) {
 		len = strcspn(root, ":");
 		if (!len)
 			continue;
@@ -185,12 +194,26 @@ static int in_roots(const struct wanted *w, struct vmp_elffile *debug, const cha
 	return err;
 }
 
-int vmp_elfdebug_find(const struct vmp_elffile *f, const char *path, const char *name,
+int vmp_elfdebug_open(const struct vmp_elffile *f, const char *path, struct vmp_elffile *debug)
+{
+	struct wanted w = { .of = f, .folder = VMP_BELOW_HOST };
+
+	return try(&w, debug, path);
+}
+
+int vmp_elfdebug_by_id(const struct vmp_elffile *f, struct vmp_elffile *debug)
+{
+	struct wanted w = { .of = f, .folder = VMP_BELOW_HOST };
+
+	return in_roots(&w, debug, NULL);
+}
+
+int vmp_elfdebug_find(const struct vmp_elffile *f, int folder, const char *path, const char *name,
 		      struct vmp_elffile *debug)
 {
 	const char *slash = strrchr(path, '/');
-	size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-	struct wanted w = { .of = f };
+	size_t beside = slash ? (size_t)(slash - path) + 1 : 0;
+	struct wanted w = { .of = f, .folder = folder };
 	int err;
 
 	read_link(f, &w);
@@ -199,8 +222,8 @@ int vmp_elfdebug_find(const struct vmp_elffile *f, const char *path, const char 
 		err = in_roots(&w, debug, NULL);
 	if (err != -ENOENT || !w.link)
 		return err;
-	err = try_join(&w, debug, path, folder, w.link, "");
+	err = try_join(&w, debug, path, beside, w.link, "");
 	if (err == -ENOENT)
-		err = try_join(&w, debug, path, folder, ".debug/", w.link);
+		err = try_join(&w, debug, path, beside, ".debug/", w.link);
 	return err == -ENOENT ? in_roots(&w, debug, name) : err;
 }

@@ -4,12 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "util/below.h"
 
 #define FILE_MAX	(2ULL << 30)
 #define NAME_MAX_BYTES	8192
@@ -94,12 +95,10 @@ Elf_Data *vmp_elffile_linked(const struct vmp_elffile *f, const GElf_Shdr *sh)
 	return elf_getdata(scn, NULL);
 }
 
-static void read_build_id(struct vmp_elffile *f)
+/* Return: 1 when it is among a section's notes */
+static int take_build_id(struct vmp_elffile *f, Elf_Data *d)
 {
 	size_t at = 0, name, desc;
-	GElf_Shdr sh;
-	Elf_Scn *scn = vmp_elffile_section(f, SHT_NOTE, ".note.gnu.build-id", &sh);
-	Elf_Data *d = vmp_elffile_data(scn, &sh);
 	GElf_Nhdr n;
 
 	while (d && (at = gelf_getnote(d, at, &n, &name, &desc))) {
@@ -108,8 +107,20 @@ static void read_build_id(struct vmp_elffile *f)
 			continue;
 		memcpy(f->build_id, (const char *)d->d_buf + desc, n.n_descsz);
 		f->build_id_len = n.n_descsz;
-		return;
+		return 1;
 	}
+	return 0;
+}
+
+/* Linkers give it a section of its own; the vdso has one for all notes */
+static void read_build_id(struct vmp_elffile *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(f->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE && take_build_id(f, vmp_elffile_data(scn, &sh)))
+			return;
 }
 
 int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len)
@@ -132,15 +143,15 @@ int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len)
 	return 0;
 }
 
-int vmp_elffile_open(struct vmp_elffile *f, const char *path)
+int vmp_elffile_open_below(struct vmp_elffile *f, int folder, const char *path)
 {
 	struct stat st;
 	void *map;
 	int fd, err;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = vmp_below_open(folder, path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &st))
 		err = -errno;
 	else if (!S_ISREG(st.st_mode) || !st.st_size)
@@ -161,6 +172,11 @@ int vmp_elffile_open(struct vmp_elffile *f, const char *path)
 	else
 		f->map = map;
 	return err;
+}
+
+int vmp_elffile_open(struct vmp_elffile *f, const char *path)
+{
+	return vmp_elffile_open_below(f, VMP_BELOW_HOST, path);
 }
 
 void vmp_elffile_rest(const struct vmp_elffile *f)

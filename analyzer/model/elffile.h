@@ -30,6 +30,9 @@ struct vmp_elffile {
  */
 int vmp_elffile_open(struct vmp_elffile *f, const char *path);
 
+/** vmp_elffile_open_below() - The same below a folder, see util/below.h. */
+int vmp_elffile_open_below(struct vmp_elffile *f, int folder, const char *path);
+
 /** vmp_elffile_memory() - The same of @len bytes at @data, which must outlive it. */
 int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len);
 

@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/debuginfod.h"
 #include "model/dwarf.h"
 #include "model/ehframe.h"
 #include "model/elfdebug.h"
 #include "model/elfplt.h"
+#include "util/below.h"
 
 #define SEGMENTS_MAX	256
 #define SECTIONS_MAX	65536
@@ -246,7 +248,27 @@ static uint64_t bias_of(const struct vmp_elffile *f, const struct vmp_elffile *d
 	return here.sh_addr - there.sh_addr;
 }
 
-static int read_all(struct vmp_elf *e, const char *path, const char *name)
+/* Nearest first: what its own machine has of it, beside it, on this host, and last what a server has */
+static int find_debug(struct vmp_elf *e, const struct vmp_elf_place *place)
+{
+	const struct vmp_elffile *f = &e->file;
+	char path[4096];
+	int err = -ENOENT;
+
+	if (place->sysroot != VMP_BELOW_HOST)
+		err = vmp_elfdebug_find(f, place->sysroot, place->name, place->name, &e->debug);
+	/* a path below the sysroot is none of the host's */
+	if (err == -ENOENT)
+		err = place->folder != VMP_BELOW_HOST ? vmp_elfdebug_by_id(f, &e->debug) :
+		      vmp_elfdebug_find(f, VMP_BELOW_HOST, place->path, place->name, &e->debug);
+	if (err != -ENOENT || !place->server || !f->build_id_len || !(place->lines || (e->stripped && !e->mini.elf)))
+		return err;
+	err = vmp_debuginfod_find(place->server, VMP_DEBUGINFOD_DEBUG, f->build_id, f->build_id_len, place->name,
+				  path, sizeof(path));
+	return err ? -ENOENT : vmp_elfdebug_open(f, path, &e->debug);
+}
+
+static int read_all(struct vmp_elf *e, const struct vmp_elf_place *place)
 {
 	GElf_Shdr sh;
 	int err;
@@ -260,8 +282,8 @@ static int read_all(struct vmp_elf *e, const char *path, const char *name)
 		if (err == -ENOENT || err == -ENOEXEC)
 			err = 0;
 	}
-	if (!err && path && (e->stripped || !vmp_elffile_section(&e->file, 0, ".debug_info", &sh))) {
-		err = vmp_elfdebug_find(&e->file, path, name, &e->debug);
+	if (!err && place && (e->stripped || !vmp_elffile_section(&e->file, 0, ".debug_info", &sh))) {
+		err = find_debug(e, place);
 		if (!err) {
 			e->debug_bias = bias_of(&e->file, &e->debug);
 			err = e->stripped ? read_file(e, &e->debug, e->debug_bias) : 0;
@@ -281,9 +303,9 @@ static int read_all(struct vmp_elf *e, const char *path, const char *name)
 }
 
 /* The rest of opening, once e->file is there; takes @e over */
-static int finish(struct vmp_elf **out, struct vmp_elf *e, const char *path, const char *name)
+static int finish(struct vmp_elf **out, struct vmp_elf *e, const struct vmp_elf_place *place)
 {
-	int err = read_all(e, path, name);
+	int err = read_all(e, place);
 
 	if (err) {
 		vmp_elf_close(e);
@@ -305,27 +327,41 @@ int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
 		free(e);
 		return err;
 	}
-	return finish(out, e, NULL, NULL);
+	return finish(out, e, NULL);
 }
 
-int vmp_elf_open_as(struct vmp_elf **out, const char *path, const char *name)
+static int is_wanted(const struct vmp_elffile *f, const struct vmp_elf_place *place)
+{
+	return !place->build_id_len || (f->build_id_len == place->build_id_len &&
+					!memcmp(f->build_id, place->build_id, f->build_id_len));
+}
+
+int vmp_elf_open_place(struct vmp_elf **out, const struct vmp_elf_place *place)
 {
 	struct vmp_elf *e = calloc(1, sizeof(*e));
 	int err;
 
 	if (!e)
 		return -ENOMEM;
-	err = vmp_elffile_open(&e->file, path);
+	err = vmp_elffile_open_below(&e->file, place->folder, place->path);
+	if (!err && !is_wanted(&e->file, place)) {
+		vmp_elffile_close(&e->file);
+		err = -ESTALE;
+	}
 	if (err) {
 		free(e);
 		return err;
 	}
-	return finish(out, e, path, name);
+	return finish(out, e, place);
 }
 
 int vmp_elf_open(struct vmp_elf **out, const char *path)
 {
-	return vmp_elf_open_as(out, path, path);
+	const struct vmp_elf_place place = {
+		.folder = VMP_BELOW_HOST, .path = path, .name = path, .sysroot = VMP_BELOW_HOST,
+	};
+
+	return vmp_elf_open_place(out, &place);
 }
 
 /*
@@ -368,6 +404,28 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 	uint64_t same;
 
 	return vmp_elf_vaddr_until(e, UINT64_MAX, offset, vaddr, &same);
+}
+
+const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len)
+{
+	uint64_t offset;
+	int i;
+
+	*len = 0;
+	for (i = 0; i < e->nr_seg; i++) {
+		const struct segment *s = &e->seg[i];
+
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->bytes)
+			continue;
+		offset = s->offset + (vaddr - s->vaddr);
+		if (offset >= e->file.len)
+			return NULL;
+		*len = s->bytes - (vaddr - s->vaddr);
+		if (*len > e->file.len - offset)
+			*len = e->file.len - offset;
+		return (const uint8_t *)e->file.data + offset;
+	}
+	return NULL;
 }
 
 const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len)

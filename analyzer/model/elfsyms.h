@@ -14,6 +14,19 @@
 #include "model/symtab.h"
 
 struct vmp_elf;
+struct vmp_debuginfod;
+
+/* Where a file lies, and where else its debug file may */
+struct vmp_elf_place {
+	int folder;		/* @path is below it, see util/below.h */
+	const char *path;
+	const char *name;	/* where the file lies on its own machine */
+	int sysroot;		/* folder with that machine's files, VMP_BELOW_HOST: none */
+	struct vmp_debuginfod *server;	/* to be asked for a debug file that is nowhere; NULL */
+	int lines;		/* not only for names: for source lines, too */
+	const uint8_t *build_id;	/* that the file must have */
+	size_t build_id_len;	/* 0: any */
+};
 
 /**
  * vmp_elf_open() - Read an ELF file's segments and function symbols.
@@ -22,10 +35,10 @@ struct vmp_elf;
 int vmp_elf_open(struct vmp_elf **e, const char *path);
 
 /**
- * vmp_elf_open_as() - The same for a copy, such as a guest's file in the cache.
- * @name: Where the file lies on its own machine; helps to find its debug file.
+ * vmp_elf_open_place() - The same for a file of another machine, such as a guest's in the cache.
+ * Return: also -ESTALE, it has another build-id.
  */
-int vmp_elf_open_as(struct vmp_elf **e, const char *path, const char *name);
+int vmp_elf_open_place(struct vmp_elf **e, const struct vmp_elf_place *place);
 
 /** vmp_elf_open_memory() - The same of @len bytes at @data, which must outlive it. */
 int vmp_elf_open_memory(struct vmp_elf **e, const void *data, size_t len);
@@ -43,6 +56,12 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr);
  */
 int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset, uint64_t *vaddr,
 			uint64_t *same);
+
+/**
+ * vmp_elf_code() - The bytes of an executable segment from a link-time address on.
+ * @len: How many; 0 with NULL: the address is in none, or the file is cut short.
+ */
+const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len);
 
 /** vmp_elf_own_id() - Borrowed; @len 0 when it has none. */
 const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len);

@@ -73,6 +73,11 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 		add_mark(in, VMPROF_MSG_HELLO, h->tsc);
 		return;
 	}
+	if (m->boots.nr == VMP_BOOTS_MAX) {
+		m->more_boots++;
+		add_mark(in, VMPROF_MSG_HELLO, h->tsc);
+		return;
+	}
 	memcpy(b.boot_id, h->boot_id, sizeof(b.boot_id));
 	b.release = str(in, h->release.p, h->release.len);
 	if (vmp_vec_push(&m->boots, b))
@@ -205,10 +210,46 @@ static void on_ksyms(struct in *in, const struct vmp_msg_ksyms *msg)
 	b->ksyms_got += msg->text.len;
 }
 
+/* The mapping's moment tells whose it is; what comes later of the same one needs no event. */
+static void on_jitmap(struct in *in, const struct vmp_msg_jitmap *msg)
+{
+	struct vmp_guest_event ev = {
+		.tsc = msg->tsc, .type = VMPROF_MSG_JITMAP, .pid = msg->tgid, .tgid = msg->tgid,
+		.map = in->m->maps.nr,
+	};
+	int err, first;
+
+	if (!boot(in))
+		return;
+	err = vmp_jit_add(&in->m->jit, in->m->boots.nr - 1, msg, &ev.jit_text, &first);
+	if (err == -ENOMEM)
+		in->err = err;
+	else if (!err && first)
+		add_event(in, &ev);
+}
+
+static int without_module(const struct vmp_machine *m)
+{
+	return m->boots.nr && m->boots.v[m->boots.nr - 1].flags & VMPROF_HELLO_NO_MODULE;
+}
+
+static void on_lost(struct in *in, const struct vmp_msg_lost *msg)
+{
+	struct vmp_machine *m = in->m;
+	int i, events = 0;
+
+	for (i = 0; i < VMPROF_GLOST_NR; i++) {
+		if (msg->count[i] <= m->lost_now[i])
+			continue;
+		m->lost_now[i] = msg->count[i];
+		events |= i == VMPROF_GLOST_RING || i == VMPROF_GLOST_MAPS || i == VMPROF_GLOST_MISSED;
+	}
+	if (events && without_module(m))
+		add_mark(in, VMPROF_MSG_LOST, msg->tsc);
+}
+
 static void on_message(struct in *in, struct vmp_agent_msg *msg)
 {
-	int i;
-
 	switch (msg->type) {
 	case VMPROF_MSG_HELLO:
 		on_hello(in, &msg->hello);
@@ -222,11 +263,15 @@ static void on_message(struct in *in, struct vmp_agent_msg *msg)
 		break;
 	case VMPROF_MSG_SNAP_END:
 		/* of the first conversation of a boot nothing was missed */
-		if (in->m->hellos > in->m->boots.nr && in->m->boots.nr)
+		if (in->m->boots.nr && (in->m->hellos > in->m->boots.nr || without_module(in->m)))
 			add_mark(in, msg->type, msg->token.tsc);
 		break;
 	case VMPROF_MSG_MAP:
 		on_map(in, &msg->map);
+		break;
+	case VMPROF_MSG_TASKS:
+		if (boot(in) && !msg->tasks.lack)
+			add_mark(in, msg->type, msg->tasks.tsc);
 		break;
 	case VMPROF_MSG_FILE:
 		on_file(in, &msg->file);
@@ -234,10 +279,11 @@ static void on_message(struct in *in, struct vmp_agent_msg *msg)
 	case VMPROF_MSG_KSYMS:
 		on_ksyms(in, &msg->ksyms);
 		break;
+	case VMPROF_MSG_JITMAP:
+		on_jitmap(in, &msg->jitmap);
+		break;
 	case VMPROF_MSG_LOST:
-		for (i = 0; i < VMPROF_GLOST_NR; i++)
-			if (msg->lost.count[i] > in->m->lost_now[i])
-				in->m->lost_now[i] = msg->lost.count[i];
+		on_lost(in, &msg->lost);
 		break;
 	default:
 		break;

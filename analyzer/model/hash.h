@@ -54,6 +54,13 @@ static inline uint64_t vmp_hash_bytes(const void *data, uint64_t len)
 /** vmp_hash_find() - The key's value, or NULL; good until the next set. */
 uint32_t *vmp_hash_find(const struct vmp_hash *h, uint64_t key);
 
+/** vmp_hash_prefetch() - The key will be asked for soon. */
+static inline void vmp_hash_prefetch(const struct vmp_hash *h, uint64_t key)
+{
+	if (h->slots)
+		__builtin_prefetch(&h->slots[(uint32_t)vmp_hash_mix(key) & h->mask], 1);
+}
+
 /** vmp_hash_set() - Set the key's value.  Return: 0 or -ENOMEM. */
 int vmp_hash_set(struct vmp_hash *h, uint64_t key, uint32_t value);
 

@@ -7,24 +7,12 @@
  */
 #include "model/ksyms.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "util/text.h"
 
 #define SYMBOL_MAX	(1ULL << 20)
 #define PAGE		4096ULL
-
-/* Hex digits at *@s; 0 when there are none or too many */
-static int hex(const char **s, const char *end, uint64_t *value)
-{
-	const char *p = *s;
-
-	for (*value = 0; p < end && isxdigit((unsigned char)*p); p++)
-		*value = *value << 4 | (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
-	if (p == *s || p - *s > 16)
-		return 0;
-	*s = p;
-	return 1;
-}
 
 /* "address type name[\t[module]]"; 1 when @sym was filled */
 static int parse_line(char *line, char *end, struct vmp_symbol *sym,
@@ -35,7 +23,7 @@ static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 	uint64_t addr;
 	char type;
 
-	if (!hex(&p, end, &addr) || !addr || addr == UINT64_MAX || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+	if (!vmp_text_unhex(&p, end, &addr) || !addr || addr == UINT64_MAX || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return 0;
 	type = p[1];
 	if (!strchr("tTwW", type) || memchr(p, 0, (size_t)(end - p)))

@@ -2,18 +2,24 @@
 /* lookup.c - ask the address-space history: owner of a CR3, mapping of an address. */
 #include "model/space.h"
 
-#define FORKS_MAX	64	/* ancestors whose maps are looked at */
+#include <string.h>
+
 #define CUTS_MAX	1024	/* maps of an image that are compared with each other */
 
 uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc)
 {
-	uint32_t i = s->epochs.nr;
+	uint32_t lo = 1, hi = s->epochs.nr, mid;
 
-	if (!i)
+	if (!hi)
 		return VMP_NONE;
-	while (i > 1 && s->epochs.v[i - 1].begin > tsc)
-		i--;
-	return i - 1;
+	while (lo < hi) {	/* the first begins with time itself */
+		mid = lo + (hi - lo) / 2;
+		if (s->epochs.v[mid].begin <= tsc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo - 1;
 }
 
 static void narrow(struct vmp_tsc_span *valid, uint64_t from, uint64_t to)
@@ -93,6 +99,29 @@ void vmp_space_finish(struct vmp_space *s)
 		make_cuts(&s->images.v[i]);
 }
 
+int vmp_space_cut(struct vmp_space *s, uint32_t image, uint64_t tsc)
+{
+	struct vmp_image *im = &s->images.v[image];
+	uint32_t i = im->cuts.nr;
+
+	while (i && im->cuts.v[i - 1] > tsc)
+		i--;
+	if (i && im->cuts.v[i - 1] == tsc)
+		return 0;
+	if (vmp_vec_push(&im->cuts, tsc))
+		return -ENOMEM;
+	memmove(&im->cuts.v[i + 1], &im->cuts.v[i], (im->cuts.nr - 1 - i) * sizeof(tsc));
+	im->cuts.v[i] = tsc;
+	return 0;
+}
+
+uint64_t vmp_space_until(const struct vmp_space *s, uint32_t image, uint32_t version)
+{
+	const struct vmp_image *im = &s->images.v[image];
+
+	return version < im->cuts.nr ? im->cuts.v[version] : UINT64_MAX;
+}
+
 uint32_t vmp_space_version_span(const struct vmp_space *s, uint32_t image, uint64_t tsc,
 				struct vmp_tsc_span *valid)
 {
@@ -145,13 +174,13 @@ const struct vmp_map *vmp_space_map_until(const struct vmp_space *s, uint32_t im
 					  uint64_t addr, uint64_t *same)
 {
 	const struct vmp_image *im = &s->images.v[image];
-	uint64_t until = version < im->cuts.nr ? im->cuts.v[version] : UINT64_MAX;
+	uint64_t until = vmp_space_until(s, image, version);
 	const struct vmp_map *m;
 	int n;
 
 	*same = UINT64_MAX;
 	m = map_in(im, addr, until, same);
-	for (n = 0; !m && im->parent != VMP_NONE && n < FORKS_MAX; n++) {
+	for (n = 0; !m && im->parent != VMP_NONE && n < VMP_FORKS_MAX; n++) {
 		until = im->fork_tsc;
 		im = &s->images.v[im->parent];
 		/* a map seen only after the fork (in a snapshot) may be older than it */

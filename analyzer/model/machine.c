@@ -28,6 +28,9 @@ void vmp_machine_deinit(struct vmp_machine *m)
 	vmp_vec_free(&m->events);
 	vmp_vec_free(&m->maps);
 	vmp_hash_free(&m->by_inode);
+	vmp_jit_free(&m->jit);
+	vmp_infer_free(&m->infer);
+	vmp_seen_free(&m->seen);
 	vmp_space_deinit(&m->space);
 	vmp_clock_free(&m->clock);
 }
@@ -35,6 +38,16 @@ void vmp_machine_deinit(struct vmp_machine *m)
 uint64_t vmp_machine_lost(const struct vmp_machine *m, unsigned int cause)
 {
 	return cause < VMPROF_GLOST_NR ? m->lost[cause] + m->lost_now[cause] : 0;
+}
+
+int vmp_machine_without_module(const struct vmp_machine *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->boots.nr; i++)
+		if (m->boots.v[i].flags & VMPROF_HELLO_NO_MODULE)
+			return 1;
+	return 0;
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -88,22 +101,32 @@ static void place_hellos(struct vmp_machine *m, uint64_t begin, uint64_t end)
 		m->boots.v[0].hello_tsc = begin;
 }
 
-/* Guest TSC to host TSC, in place: an event lies between its boot's HELLO and
-   where the next boot's clock begins. */
+/* Guest TSC to host TSC: what a boot tells of lies between its HELLO and where the next
+   boot's clock begins. */
+static uint64_t host_time(const struct vmp_machine *m, uint32_t epoch, uint64_t tsc, uint64_t seen, uint64_t end)
+{
+	const struct vmp_boot *next = epoch + 1 < m->boots.nr ? &m->boots.v[epoch + 1] : NULL;
+
+	if (next)
+		end = next->begin ? next->begin : next->hello_tsc;
+	return vmp_clock_to_host(&m->clock, tsc, m->boots.v[epoch].hello_tsc, earlier(seen, end));
+}
+
 static void set_times(struct vmp_machine *m, uint64_t end)
 {
-	const struct vmp_boot *next;
-	uint32_t i;
+	uint32_t i, k;
 
 	for (i = 0; i < m->events.nr; i++) {
 		struct vmp_guest_event *g = &m->events.v[i];
-		uint64_t until = end;
 
-		next = g->epoch + 1 < m->boots.nr ? &m->boots.v[g->epoch + 1] : NULL;
-		if (next)
-			until = next->begin ? next->begin : next->hello_tsc;
-		g->tsc = vmp_clock_to_host(&m->clock, g->tsc, m->boots.v[g->epoch].hello_tsc,
-					   earlier(g->seen, until));
+		g->tsc = host_time(m, g->epoch, g->tsc, g->seen, end);
+	}
+	for (i = 0; i < m->jit.texts.nr; i++) {
+		struct vmp_jit_text *t = &m->jit.texts.v[i];
+
+		for (k = 0; k < t->pieces.nr; k++)
+			if (t->pieces.v[k].from)
+				t->pieces.v[k].from = host_time(m, t->epoch, t->pieces.v[k].from, 0, end);
 	}
 }
 
@@ -114,7 +137,49 @@ static int begin_boot(struct vmp_machine *m, uint32_t e, uint64_t last_event)
 	const struct vmp_boot *b = &m->boots.v[e];
 	uint64_t at = !e ? 0 : b->begin > last_event ? b->begin : last_event + 1;
 
-	return vmp_space_epoch(&m->space, at, !!(b->flags & VMPROF_HELLO_PTI));
+	int err = vmp_space_epoch(&m->space, at, !!(b->flags & VMPROF_HELLO_PTI));
+
+	if (!err && b->flags & VMPROF_HELLO_NO_MODULE)
+		vmp_space_without_cr3(&m->space);
+	return err;
+}
+
+/* A process whose mappings nobody told */
+static int is_opaque(const struct vmp_space *s, uint32_t tgid)
+{
+	uint32_t image = vmp_space_running(s, tgid);
+
+	return image != VMP_NONE && s->images.v[image].opaque;
+}
+
+/*
+ * Without the module: everything is known from a whole snapshot on, until something was lost.
+ * @last: Of the event before.
+ */
+static int watch_knowledge(struct vmp_machine *m, const struct vmp_guest_event *g, uint64_t last)
+{
+	const struct vmp_tsc_span span = { g->tsc, UINT64_MAX };
+	struct vmp_tsc_span *open = m->infer.known.nr ? &m->infer.known.v[m->infer.known.nr - 1] : NULL;
+
+	if (open && open->to != UINT64_MAX)
+		open = NULL;
+	if (g->type == VMPROF_MSG_LOST)
+		m->lost_in_boot = g->epoch + 1;
+	if (open && (g->type == VMPROF_MSG_LOST || g->type == VMPROF_MSG_HELLO ||
+		     (g->type == VMPROF_MSG_FORK && is_opaque(&m->space, g->tgid))))
+		open->to = g->type == VMPROF_MSG_HELLO ? last : g->tsc;
+	if (g->type != VMPROF_MSG_SNAP_END || open || m->lost_in_boot == g->epoch + 1 ||
+	    !vmp_space_all_told(&m->space))
+		return 0;
+	return vmp_vec_push(&m->infer.known, span);
+}
+
+static void end_knowledge(struct vmp_machine *m, uint64_t last)
+{
+	struct vmp_tsc_span *open = m->infer.known.nr ? &m->infer.known.v[m->infer.known.nr - 1] : NULL;
+
+	if (open && open->to == UINT64_MAX)
+		open->to = last;
 }
 
 int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
@@ -145,11 +210,20 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 			};
 
 			err = vmp_space_event(&m->space, &ev);
+			if (!err && m->boots.v[e].flags & VMPROF_HELLO_NO_MODULE)
+				err = watch_knowledge(m, g, last);
 			if (err)
 				return err;
+			if (g->type == VMPROF_MSG_TASKS && !m->boots.v[e].tasks_tsc)
+				m->boots.v[e].tasks_tsc = g->tsc;
+			if (g->type == VMPROF_MSG_JITMAP)
+				m->jit.texts.v[g->jit_text].image = vmp_space_running(&m->space, g->tgid);
 			last = g->tsc > last ? g->tsc : last;
 		}
+		end_knowledge(m, last);
 	}
+	if (m->bad_frames)
+		vmp_vec_free(&m->infer.known);
 	vmp_space_end_unheard(&m->space);
 	vmp_space_finish(&m->space);
 	for (i = 0; i < m->files.nr; i++)
@@ -167,5 +241,6 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 		if (err)
 			return err;
 	}
-	return 0;
+	err = vmp_jit_build(&m->jit);
+	return err ? err : vmp_jit_cuts(&m->jit, &m->space);
 }

@@ -14,10 +14,13 @@
 #include <vmprof/agent_proto.h>
 
 #include "model/clock.h"
+#include "model/infer.h"
+#include "model/jit.h"
 #include "model/ksyms.h"
 #include "model/objcache.h"
 #include "model/space.h"
 #include "model/strings.h"
+#include "model/tasks.h"
 
 /* Number of the file behind an anonymous mapping */
 #define VMP_FILE_ANON	0
@@ -39,6 +42,8 @@ struct vmp_file {
 	uint32_t elf;		/* the model's: opened object + 1, 0 not tried */
 };
 
+#define VMP_BOOTS_MAX	256	/* of a guest in one capture; later ones are taken for the last */
+
 /* One boot of the guest */
 struct vmp_boot {
 	uint8_t boot_id[16];
@@ -48,6 +53,7 @@ struct vmp_boot {
 	uint64_t hello_seen;	/* host TSC by which HELLO had come, 0 unknown */
 	uint64_t hello_tsc;	/* host, once built */
 	uint64_t begin;		/* host TSC where its clock begins; 0 unknown */
+	uint64_t tasks_tsc;	/* host TSC when it first told where it keeps its tasks; 0 never */
 	char *ksyms_text;
 	uint64_t ksyms_bytes, ksyms_got;
 	struct vmp_symtab ksyms;
@@ -59,6 +65,7 @@ struct vmp_guest_event {
 	uint64_t cr3;
 	uint32_t type, pid, tgid, ppid, flags, comm;
 	uint32_t map, nr_maps;	/* in maps */
+	uint32_t jit_text;	/* of JITMAP: whose program runs now */
 	uint32_t epoch, order;
 };
 
@@ -66,16 +73,23 @@ struct vmp_machine {
 	uint32_t vm;		/* QEMU's tgid */
 	uint32_t name, uuid;	/* string numbers */
 	uint32_t clock_source;	/* string number, as the collector named it */
+	uint32_t objects;	/* string number: how its binaries came, as --objects names it */
 	int said_agent;		/* VM block: 1 agent there, 0 not, -1 not told */
+	uint32_t tasks_state;	/* string number: why the driver did not look for tasks, or "on" */
 	uint32_t hellos;	/* conversations begun by the agent */
+	uint32_t more_boots;	/* over VMP_BOOTS_MAX */
 	uint64_t frames, bad_frames;
 	uint64_t lost[VMPROF_GLOST_NR];		/* of ended conversations */
 	uint64_t lost_now[VMPROF_GLOST_NR];	/* of the current one */
 	struct vmp_clock clock;
 	struct vmp_space space;
+	struct vmp_infer infer;
+	uint32_t lost_in_boot;	/* number + 1 of the last boot without module in which events were lost */
+	struct vmp_seen seen;
 	VMP_VEC(struct vmp_boot) boots;
 	VMP_VEC(struct vmp_file) files;		/* 0: VMP_FILE_ANON */
 	struct vmp_hash by_inode;
+	struct vmp_jit jit;
 	VMP_VEC(struct vmp_guest_event) events;	/* until built */
 	VMP_VEC(struct vmp_map) maps;		/* of events */
 	uint64_t nr_events;
@@ -103,6 +117,9 @@ int vmp_machine_frames(struct vmp_machine *m, struct vmp_strings *strings,
  */
 int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 		      uint64_t begin, uint64_t end);
+
+/** vmp_machine_without_module() - In some boot the agent had no module to tell of CR3s. */
+int vmp_machine_without_module(const struct vmp_machine *m);
 
 /** vmp_machine_lost() - Events that the agent lost, by cause VMPROF_GLOST_*. */
 uint64_t vmp_machine_lost(const struct vmp_machine *m, unsigned int cause);

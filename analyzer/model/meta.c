@@ -66,6 +66,7 @@ int vmp_meta_session(struct vmp_model *m, const void *data, size_t len)
 	meta->command = text(m, o, "command", &err);
 	meta->version = text(m, o, "version", &err);
 	meta->period = count(o, "period");
+	meta->instruction_period = count(o, "instruction_period");
 	meta->cpus = (uint32_t)count(o, "cpus");
 	json_object_put(o);
 	return err;
@@ -101,7 +102,9 @@ int vmp_meta_vm(struct vmp_model *m, uint32_t vm, const void *data, size_t len)
 	}
 	m->vms.v[i].name = text(m, o, "name", &err);
 	m->vms.v[i].uuid = text(m, o, "uuid", &err);
+	m->vms.v[i].objects = text(m, o, "objects", &err);
 	m->vms.v[i].clock_source = text(m, o, "clock_source", &err);
+	m->vms.v[i].tasks_state = text(m, o, "tasks", &err);
 	if (json_object_object_get_ex(o, "agent", &v) && json_object_is_type(v, json_type_boolean))
 		m->vms.v[i].said_agent = json_object_get_boolean(v);
 	if (!err)

@@ -3,9 +3,11 @@
 #include "model/model.h"
 
 #include <endian.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "model/hosttext.h"
+#include "model/lbr.h"
 #include "model/meta.h"
 #include "model/records.h"
 
@@ -41,6 +43,7 @@ static int on_record(void *arg, const struct vmprof_record *rec)
 	struct vmp_model *m = arg;
 	struct vmprof_rec_clock clock;
 	struct vmprof_rec_lost lost;
+	struct vmprof_rec_task task;
 	uint32_t vm;
 	int i, err;
 
@@ -59,6 +62,11 @@ static int on_record(void *arg, const struct vmprof_record *rec)
 
 		err = vmp_model_add_vm(m, clock.vm, &vm);
 		return err ? err : vmp_clock_add(&m->vms.v[vm].clock, 1, &p);
+	}
+	if (rec->type == VMPROF_REC_TASK && rec->size >= sizeof(task)) {
+		memcpy(&task, rec, sizeof(task));
+		err = vmp_model_add_vm(m, task.vm, &vm);
+		return err ? err : vmp_seen_add(&m->vms.v[vm].seen, &m->strings, &task);
 	}
 	return 0;
 }
@@ -86,12 +94,12 @@ static int on_clock(struct vmp_model *m, uint32_t source, const void *data, size
 
 static void on_totals(struct vmp_model *m, const void *data, size_t len)
 {
-	struct vmprof_cap_totals t;
+	struct vmprof_cap_totals t = { 0 };
 	int i;
 
-	if (len < sizeof(t))
+	if (len < offsetof(struct vmprof_cap_totals, instruction_interrupts))
 		return;
-	memcpy(&t, data, sizeof(t));
+	memcpy(&t, data, len < sizeof(t) ? len : sizeof(t));
 	if (!m->driver.at_stop) {
 		memset(&m->driver, 0, sizeof(m->driver));
 		m->driver.at_stop = 1;
@@ -99,6 +107,12 @@ static void on_totals(struct vmp_model *m, const void *data, size_t len)
 	m->driver.interrupts += le64toh(t.interrupts);
 	m->driver.filtered += le64toh(t.filtered);
 	m->driver.records += le64toh(t.records);
+	m->driver.event_count += le64toh(t.event_count);
+	m->driver.cycles += le64toh(t.cycles);
+	m->driver.instructions += le64toh(t.instructions);
+	m->driver.instruction_interrupts += le64toh(t.instruction_interrupts);
+	m->driver.instruction_count += le64toh(t.instruction_count);
+	m->driver.cpus++;
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		m->driver.lost[i] += le64toh(t.lost[i]);
 }
@@ -170,6 +184,51 @@ static int on_block(struct vmp_model *m, const struct vmp_block *b)
 	return 0;
 }
 
+/* ------------------------------------------- agents without their module */
+
+/* What the collector lost of an agent's messages, the history lacks. */
+static int agent_was_heard(const struct vmp_model *m, const struct vmp_machine *vm)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->losses.nr; i++)
+		if (m->losses.v[i].vm == vm->vm && m->losses.v[i].count &&
+		    !strncmp(vmp_model_name(m, m->losses.v[i].name), "agent_", 6))
+			return 0;
+	return 1;
+}
+
+static int learn(void *arg, const struct vmprof_sample *s)
+{
+	struct vmp_model *m = arg;
+	uint32_t i = vmp_model_vm(m, s->vm);
+	struct vmp_machine *vm = i == VMP_NONE ? NULL : &m->vms.v[i];
+
+	if (!vm || !vm->infer.known.nr || s->mode != VMPROF_MODE_GUEST || s->cpl != 3 ||
+	    s->flags & VMPROF_SF_NESTED)
+		return 0;
+	return vmp_infer_learn(&vm->infer, &vm->space, s->guest_cr3, s->guest_ip, s->tsc);
+}
+
+/* Whose CR3s are whose, by the samples, where nobody told; they are read once more for it. */
+static int infer(struct vmp_model *m)
+{
+	int err = 0, any = 0;
+	uint32_t i;
+
+	for (i = 0; !err && i < m->vms.nr; i++) {
+		struct vmp_machine *vm = &m->vms.v[i];
+
+		if (vm->infer.known.nr && !agent_was_heard(m, vm))
+			vmp_vec_free(&vm->infer.known);
+		any |= vm->infer.known.nr != 0;
+		/* perf's clock and ours were read one after the other: 10 us more */
+		err = vmp_infer_build(&vm->infer, &vm->space,
+				      vm->clock.error_tsc + m->header.tsc_khz / 100);
+	}
+	return err || !any ? err : vmp_model_samples(m, learn, m);
+}
+
 int vmp_model_open(struct vmp_model **out, const char *path)
 {
 	struct vmp_model *m = calloc(1, sizeof(*m));
@@ -190,9 +249,12 @@ int vmp_model_open(struct vmp_model **out, const char *path)
 		if (err)
 			goto close;
 	}
+	vmp_weigh_init(m);
 	for (i = 0; !err && i < m->vms.nr; i++)
 		err = vmp_machine_build(&m->vms.v[i], &m->strings, m->header.tsc,
 					m->last_tsc ? m->last_tsc : UINT64_MAX);
+	if (!err)
+		err = infer(m);
 	if (err)
 		goto close;
 	*out = m;
@@ -230,8 +292,8 @@ void vmp_model_close(struct vmp_model *m)
 	free(m);
 }
 
-int vmp_model_samples(struct vmp_model *m,
-		      int (*fn)(void *arg, const struct vmprof_sample *s), void *arg)
+/* Each block of records in turn */
+static int each_block(struct vmp_model *m, int (*fn)(const void *data, size_t len, void *arg), void *arg)
 {
 	struct vmp_block b;
 	const void *data;
@@ -246,9 +308,45 @@ int vmp_model_samples(struct vmp_model *m,
 		if (err == -EBADMSG)
 			continue;	/* the reader stops there */
 		if (!err)
-			err = vmp_records_walk(data, len, fn, NULL, arg);
+			err = fn(data, len, arg);
 		if (err)
 			return err;
 	}
 	return err;
+}
+
+struct walk {
+	int (*sample)(void *arg, const struct vmprof_sample *s);
+	int (*lbr)(void *arg, const struct vmp_lbr_sample *s);
+	void *arg;
+};
+
+static int walk_samples(const void *data, size_t len, void *arg)
+{
+	const struct walk *w = arg;
+
+	return vmp_records_walk(data, len, w->sample, NULL, w->arg);
+}
+
+static int walk_branches(const void *data, size_t len, void *arg)
+{
+	const struct walk *w = arg;
+	struct vmp_lbr_losses losses = { 0 };
+
+	return vmp_lbr_walk(data, len, &losses, w->lbr, w->arg);
+}
+
+int vmp_model_samples(struct vmp_model *m,
+		      int (*fn)(void *arg, const struct vmprof_sample *s), void *arg)
+{
+	struct walk w = { .sample = fn, .arg = arg };
+
+	return each_block(m, walk_samples, &w);
+}
+
+int vmp_model_lbr_samples(struct vmp_model *m, int (*fn)(void *arg, const struct vmp_lbr_sample *s), void *arg)
+{
+	struct walk w = { .lbr = fn, .arg = arg };
+
+	return each_block(m, walk_branches, &w);
 }

@@ -16,6 +16,8 @@
 #include "capture/reader.h"
 #include "model/elfsyms.h"
 #include "model/machine.h"
+#include "model/seek.h"
+#include "model/weigh.h"
 
 struct vmp_host_map {
 	uint64_t start, end, pgoff;
@@ -34,6 +36,7 @@ struct vmp_meta {
 	uint32_t host, release, vendor, event, trigger, command, version;
 	uint32_t error;		/* what ended the session, if not the user */
 	uint64_t period;
+	uint64_t instruction_period;	/* 0: instructions were not sampled */
 	uint32_t cpus;
 };
 
@@ -41,6 +44,10 @@ struct vmp_driver_losses {
 	uint64_t interrupts, filtered, records;
 	uint64_t lost[VMPROF_LOST_NR];
 	int at_stop;		/* totals of the whole session; else what the records told */
+	/* at stop only */
+	uint64_t event_count, cycles, instructions;	/* totals */
+	uint64_t instruction_interrupts, instruction_count;	/* the second event's */
+	uint32_t cpus;		/* whose totals these are */
 };
 
 /* What the collector lost, by its own names */
@@ -56,11 +63,13 @@ struct vmp_loss {
 
 struct vmp_model {
 	unsigned int detail;	/* VMP_DETAIL_*, to be set before addresses are resolved */
+	struct vmp_seek *seek;	/* where else files are looked for, the same; borrowed, NULL nowhere */
 	struct vmp_strings strings;
 	struct vmp_reader *reader;
 	struct vmprof_cap_header header;
 	struct vmp_meta meta;
 	struct vmp_driver_losses driver;
+	struct vmp_weight pair;		/* what a sample of either event stands for; 0: see weigh.h */
 	VMP_VEC(struct vmp_loss) losses;
 	VMP_VEC(struct vmp_machine) vms;
 	struct vmp_hash vm_by_id;
@@ -72,6 +81,7 @@ struct vmp_model {
 	VMP_VEC(struct vmp_elf *) elfs;		/* opened objects, guests' and the host's */
 	struct vmp_hash elf_by_path;		/* host files: string number -> index + 1 */
 	uint64_t first_tsc, last_tsc;		/* of the records, 0 unknown */
+	uint64_t from_tsc;	/* older samples are passed over, by whole blocks; 0 none */
 };
 
 /**
@@ -82,13 +92,18 @@ int vmp_model_open(struct vmp_model **m, const char *path);
 void vmp_model_close(struct vmp_model *m);
 
 /**
- * vmp_model_samples() - All samples, in order of the file.
+ * vmp_model_samples() - All samples, in order of the file; of both events, see hdr.type.
  * @fn: Its non-zero result ends the run.
  *
  * Return: 0, the result of @fn, or -errno of reading.
  */
 int vmp_model_samples(struct vmp_model *m,
 		      int (*fn)(void *arg, const struct vmprof_sample *s), void *arg);
+
+struct vmp_lbr_sample;
+
+/** vmp_model_lbr_samples() - The same with the last branches of each, see lbr.h. */
+int vmp_model_lbr_samples(struct vmp_model *m, int (*fn)(void *arg, const struct vmp_lbr_sample *s), void *arg);
 
 /** vmp_model_vm() - Number of a VM by its id, VMP_NONE. */
 uint32_t vmp_model_vm(const struct vmp_model *m, uint32_t vm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* needed.c - count guest user samples by the file that holds the address. */
+/* needed.c - count guest user samples, and their branches, by the file that holds the address. */
 #include "model/needed.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "model/classify.h"
 #include "model/count.h"
+#include "model/lbr.h"
 
 struct file_count {
 	uint64_t n;
@@ -23,15 +24,33 @@ struct work {
 	struct vmp_hash by_key;		/* VM and object key -> file to ask for; VMP_NONE once told */
 };
 
-static int on_sample(void *arg, const struct vmprof_sample *s)
+/* What was sampled comes before what only branches name */
+#define SAMPLE_WEIGHT	64U
+
+/* Pages that branches of user code lead from and to */
+static int add_branches(struct work *w, uint32_t space, const struct vmp_lbr *lbr)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < lbr->nr; i++) {
+		if (lbr->b[i].from && !(lbr->b[i].from >> 63))
+			err = vmp_counts_add(&w->pages, space, lbr->b[i].from >> 12, 1);
+		if (!err && lbr->b[i].to && !(lbr->b[i].to >> 63))
+			err = vmp_counts_add(&w->pages, space, lbr->b[i].to >> 12, 1);
+	}
+	return err;
+}
+
+static int on_sample(void *arg, const struct vmp_lbr_sample *ls)
 {
 	struct work *w = arg;
 	struct vmp_hit hit;
-	uint32_t key[3], *i;
+	uint32_t key[3], *i, space;
 	uint64_t sum;
 	int err;
 
-	err = vmp_classify(w->m, s, &hit);
+	err = vmp_classify(w->m, ls->s, &hit);
 	if (err || hit.kind != VMP_KIND_GUEST_USER || hit.image == VMP_NONE)
 		return err;
 	key[0] = hit.vm;
@@ -39,12 +58,11 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	key[2] = hit.version;
 	sum = vmp_hash_bytes(key, sizeof(key));
 	i = vmp_hash_find(&w->by_hit, sum);
-	if (!i) {
-		if (vmp_vec_push(&w->hits, hit) || vmp_hash_set(&w->by_hit, sum, w->hits.nr - 1))
-			return -ENOMEM;
-		return vmp_counts_add(&w->pages, w->hits.nr - 1, hit.addr >> 12, 1);
-	}
-	return vmp_counts_add(&w->pages, *i, hit.addr >> 12, 1);
+	space = i ? *i : w->hits.nr;
+	if (!i && (vmp_vec_push(&w->hits, hit) || vmp_hash_set(&w->by_hit, sum, space)))
+		return -ENOMEM;
+	err = vmp_counts_add(&w->pages, space, hit.addr >> 12, SAMPLE_WEIGHT);
+	return err || !ls->lbr ? err : add_branches(w, space, ls->lbr);
 }
 
 static int by_file(struct work *w)
@@ -80,11 +98,18 @@ static int most_first(const void *pa, const void *pb)
 	return a->file < b->file ? -1 : a->file > b->file;
 }
 
+/* Does the agent have a handle for it now? */
+static int can_be_sent(const struct vmp_machine *vm, const struct vmp_file *f)
+{
+	return f->handle && f->hello == vm->hellos;
+}
+
+/* Without the agent only the build-id tells that it is the file which was mapped */
 static int can_be_had(const struct vmp_machine *vm, const struct vmp_file *f)
 {
-	return f->handle && f->hello == vm->hellos && *f->key && f->bytes &&
-	       f->bytes <= VMPROF_OBJECT_BYTES_MAX &&
-	       !(f->flags & (VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED));
+	return *f->key && f->bytes && f->bytes <= VMPROF_OBJECT_BYTES_MAX &&
+	       !(f->flags & (VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED)) &&
+	       (can_be_sent(vm, f) || f->build_id_len);
 }
 
 static uint64_t key_sum(uint32_t vm, const struct vmp_file *f)
@@ -98,28 +123,42 @@ static uint64_t key_sum(uint32_t vm, const struct vmp_file *f)
 	return vmp_hash_bytes(&id, sizeof(id));
 }
 
-/* By key, one file of each VM that its agent can send now: the handle that a file had in
-   an earlier conversation, or boot, is void, but the same content may have a new one. */
+static int index_key(struct work *w, uint32_t v, uint32_t i)
+{
+	const struct vmp_machine *vm = &w->m->vms.v[v];
+	const struct vmp_file *f = &vm->files.v[i];
+	uint64_t sum = key_sum(v, f);
+
+	if (!can_be_had(vm, f) || (!can_be_sent(vm, f) && vmp_hash_find(&w->by_key, sum)))
+		return 0;
+	return vmp_hash_set(&w->by_key, sum, i);
+}
+
+/* By key, one file of each VM, if possible one that its agent can send now: the handle that a
+   file had in an earlier conversation, or boot, is void, but the same content may have a new one. */
 static int index_keys(struct work *w)
 {
 	uint32_t v, i;
+	int err = 0;
 
-	for (v = 0; v < w->m->vms.nr; v++) {
-		const struct vmp_machine *vm = &w->m->vms.v[v];
-
-		for (i = 0; i < vm->files.nr; i++)
-			if (can_be_had(vm, &vm->files.v[i]) &&
-			    vmp_hash_set(&w->by_key, key_sum(v, &vm->files.v[i]), i))
-				return -ENOMEM;
-	}
-	return 0;
+	for (v = 0; v < w->m->vms.nr; v++)
+		for (i = 0; !err && i < w->m->vms.v[v].files.nr; i++)
+			err = index_key(w, v, i);
+	return err;
 }
 
-int vmp_needed_objects(const char *path,
-		       int (*fn)(void *arg, uint32_t vm, uint32_t file, uint64_t bytes,
-				 const uint8_t *build_id, size_t build_id_len, const char *key),
-		       void *arg)
+static struct vmp_needed describe(const struct vmp_model *m, const struct vmp_machine *vm, const struct vmp_file *f)
 {
+	return (struct vmp_needed){
+		.vm = vm->vm, .file = can_be_sent(vm, f) ? f->handle : 0, .bytes = f->bytes,
+		.build_id = f->build_id, .build_id_len = f->build_id_len, .key = f->key,
+		.path = vmp_model_name(m, f->path),
+	};
+}
+
+int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+{
+	struct vmp_needed needed;
 	struct work w = { 0 };
 	uint32_t i;
 	int err;
@@ -127,7 +166,7 @@ int vmp_needed_objects(const char *path,
 	err = vmp_model_open(&w.m, path);
 	if (err)
 		return err;
-	err = vmp_model_samples(w.m, on_sample, &w);
+	err = vmp_model_lbr_samples(w.m, on_sample, &w);
 	if (!err)
 		err = by_file(&w);
 	if (!err)
@@ -143,7 +182,8 @@ int vmp_needed_objects(const char *path,
 			continue;
 		f = &vm->files.v[*n];
 		*n = VMP_NONE;
-		err = fn(arg, vm->vm, f->handle, f->bytes, f->build_id, f->build_id_len, f->key);
+		needed = describe(w.m, vm, f);
+		err = fn(arg, &needed);
 	}
 	vmp_counts_free(&w.pages);
 	vmp_counts_free(&w.files);

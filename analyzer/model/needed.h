@@ -6,23 +6,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A file that is needed; borrowed during the call */
+struct vmp_needed {
+	uint32_t vm;
+	uint32_t file;		/* handle for GET_OBJECT in the agent's latest session; 0 it cannot send it */
+	uint64_t bytes;
+	const uint8_t *build_id;
+	size_t build_id_len;	/* not 0 if there is no handle */
+	const char *key;	/* in the object cache */
+	const char *path;	/* in the guest */
+};
+
 /**
- * vmp_needed_objects() - Name every guest file that holds a sampled address.
+ * vmp_needed_objects() - Name every guest file that holds a sampled address, or that a
+ * sample's last branches lead through.
  * @path: The capture; it may still be open for writing.
  * @fn:   Called once for each file and VM, most sampled first; a non-zero
- *        result ends the walk.  @file is the handle for GET_OBJECT in the
- *        agent's latest session (of the same content, if another
- *        conversation or boot told of the sampled one), @bytes the file's size, @key its key in the
- *        object cache.  Files that the agent cannot send (announced before
- *        its last HELLO, not accessible, too large) are left out; those that
- *        the cache already has are not.  Borrowed during the call.
+ *        result ends the walk.  The handle is of the same content, if another
+ *        conversation or boot told of the sampled one.  Files that nobody can
+ *        send (not accessible, replaced, too large; or without build-id and
+ *        announced before the agent's last HELLO) are left out; those that
+ *        the cache already has are not.
  * @arg:  For @fn.
  *
  * Return: 0, the non-zero result of @fn, or -errno of vmp_reader_open().
  */
-int vmp_needed_objects(const char *path,
-		       int (*fn)(void *arg, uint32_t vm, uint32_t file, uint64_t bytes,
-				 const uint8_t *build_id, size_t build_id_len, const char *key),
-		       void *arg);
+int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
 
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* objcache.c - names of guest binaries in the host's cache; nothing is written here. */
+/* objcache.c - names of guest binaries in the host's cache; their content is written elsewhere. */
 #include "model/objcache.h"
+#include "util/text.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +30,10 @@ static void fnv128_u64(unsigned __int128 *h, uint64_t v)
 void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg_file *file)
 {
 	unsigned __int128 h = ((unsigned __int128)0x6c62272e07bb0142ULL << 64) | 0x62b821756295c58dULL;
-	uint32_t i;
 
 	if (file->build_id_len) {
-		for (i = 0; i < file->build_id_len && i < VMPROF_BUILD_ID_MAX; i++)
-			sprintf(key + 2 * i, "%02x", file->build_id[i]);
+		vmp_text_hex(key, file->build_id, file->build_id_len < VMPROF_BUILD_ID_MAX ?
+			     file->build_id_len : VMPROF_BUILD_ID_MAX);
 		return;
 	}
 	fnv128(&h, boot_id, 16);
@@ -87,6 +88,14 @@ int vmp_objcache_path(char *buf, size_t size, const char *key)
 	len = snprintf(buf, size, "%s/%.*s/%.2s/%s", vmp_objcache_dir(),
 		       (int)owner, key, rest, rest + 2);
 	return len < 0 || (size_t)len >= size ? -ENAMETOOLONG : 0;
+}
+
+void vmp_objcache_used(const char *key)
+{
+	char path[4096];
+
+	if (!vmp_objcache_path(path, sizeof(path), key))
+		utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 int vmp_objcache_has(const char *key)

@@ -41,6 +41,9 @@ void vmp_objcache_own(char key[VMP_OBJKEY_MAX], const char *uuid);
  */
 int vmp_objcache_path(char *buf, size_t size, const char *key);
 
+/** vmp_objcache_used() - Note that a session needs it now: its modification time. */
+void vmp_objcache_used(const char *key);
+
 /** vmp_objcache_has() - 1 when the object is there, else 0. */
 int vmp_objcache_has(const char *key);
 

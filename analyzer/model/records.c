@@ -19,7 +19,7 @@ int vmp_records_walk(const void *data, size_t len,
 		memcpy(&rec, p, sizeof(rec));
 		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > end - p)
 			break;
-		if (rec.type == VMPROF_REC_SAMPLE && rec.size >= sizeof(s)) {
+		if (vmp_record_is_sample(&rec) && rec.size >= sizeof(s)) {
 			if (sample) {
 				memcpy(&s, p, sizeof(s));
 				err = sample(arg, &s);
@@ -40,7 +40,7 @@ size_t vmp_records_plain(const void *data, size_t len)
 	if (len % sizeof(*s))
 		return 0;
 	for (i = 0; i < n; i++)
-		if (s[i].hdr.type != VMPROF_REC_SAMPLE || s[i].hdr.size != sizeof(*s))
+		if (!vmp_record_is_sample(&s[i].hdr) || s[i].hdr.size != sizeof(*s))
 			return 0;
 	return n;
 }

@@ -6,10 +6,16 @@
 #include <stddef.h>
 #include <vmprof/uapi.h>
 
+/** vmp_record_is_sample() - Is it a struct vmprof_sample, of either event? */
+static inline int vmp_record_is_sample(const struct vmprof_record *rec)
+{
+	return rec->type == VMPROF_REC_SAMPLE || rec->type == VMPROF_REC_INSTRUCTIONS;
+}
+
 /**
  * vmp_records_walk() - Each record in turn.
  * @data:   @len bytes, 8-aligned.
- * @sample: For samples; NULL not wanted.
+ * @sample: For samples of either event, see hdr.type; NULL not wanted.
  * @other:  For all others but pads; NULL not wanted.
  * Return: 0, or the first non-zero result.
  */

@@ -8,6 +8,7 @@
 #include "model/demangle.h"
 #include "model/dwarf.h"
 #include "model/hosttext.h"
+#include "util/text.h"
 
 #define VSYSCALL	0xffffffffff600000ULL
 #define BUILD_ID_SHOWN	8	/* bytes: enough to find the file */
@@ -20,7 +21,7 @@ static const struct {
 	[VMP_WHY_NO_AGENT] = { "no_agent", "no agent told of the guest's processes" },
 	[VMP_WHY_NO_OWNER] = { "no_process", "the process is not known" },
 	[VMP_WHY_NO_MAP] = { "no_mapping", "no mapping is known at the address" },
-	[VMP_WHY_ANON] = { "anonymous", "code that lies in no file (JIT)" },
+	[VMP_WHY_ANON] = { "anonymous", "code that lies in no file, and that no JIT map names" },
 	[VMP_WHY_NO_OBJECT] = { "no_object", "the program's file is not in the object cache" },
 	[VMP_WHY_NO_SYMBOL] = { "no_symbol", "the program's file has no symbol there (stripped)" },
 	[VMP_WHY_NO_KSYMS] = { "no_kernel_symbols", "no kernel symbols" },
@@ -139,14 +140,13 @@ int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32
 	return kernel_symbol(m, t, ip, "vmlinux", p);
 }
 
-/* Opened object + 1; a file that cannot be read is remembered as such (NULL). */
-static int open_object(struct vmp_model *m, const char *path, const char *name, uint32_t *number)
+/* What became (@err) of opening a file: its number + 1; one that is nowhere is remembered as such (NULL) */
+static int keep_object(struct vmp_model *m, int err, struct vmp_elf *e, uint32_t *number)
 {
-	struct vmp_elf *e = NULL;
-	int err = path ? vmp_elf_open_as(&e, path, name) : -ENOENT;
-
 	if (err == -ENOMEM)
 		return err;
+	if (err)
+		e = NULL;
 	if (vmp_vec_push(&m->elfs, e)) {
 		vmp_elf_close(e);
 		return -ENOMEM;
@@ -172,7 +172,7 @@ static int unknown(struct vmp_model *m, struct vmp_place *p, enum vmp_why why, c
 {
 	const uint8_t *id = in->build_id;
 	char name[VMPROF_PATH_BYTES_MAX + 64];
-	size_t len = in->build_id_len, i;
+	size_t len = in->build_id_len;
 	int n;
 
 	if (!len && e)
@@ -181,9 +181,8 @@ static int unknown(struct vmp_model *m, struct vmp_place *p, enum vmp_why why, c
 		return set_offset(m, p, why, in->module, offset);
 	n = snprintf(name, sizeof(name), "[%.*s+0x%llx build-id ", (int)VMPROF_PATH_BYTES_MAX, in->module,
 		     (unsigned long long)offset);
-	for (i = 0; i < len && i < BUILD_ID_SHOWN; i++)
-		n += sprintf(name + n, "%02x", id[i]);
-	strcpy(name + n, "]");
+	vmp_text_hex(name + n, id, len < BUILD_ID_SHOWN ? len : BUILD_ID_SHOWN);
+	strcat(name + n, "]");
 	return set(m, p, why, name, in->module);
 }
 
@@ -252,14 +251,45 @@ static int file_symbol(struct vmp_model *m, struct vmp_elf *e, const struct in_f
 	return detail(m, p, e, vaddr);
 }
 
+/* Code that the program made, where it told of its functions; a forked one has its parent's,
+   too.  @same: to where the answer holds is lowered */
+static const struct vmp_symbol *made_code(struct vmp_machine *vm, uint32_t image, uint32_t version,
+					  uint64_t ip, struct vmp_symtab **table, uint64_t *same)
+{
+	const struct vmp_symbol *sym = NULL;
+	uint64_t end, until = vmp_space_until(&vm->space, image, version);
+	int n;
+
+	for (n = 0; !sym && image != VMP_NONE && n <= VMP_FORKS_MAX; n++) {
+		*table = vmp_jit_table(&vm->jit, image, until);
+		until = vm->space.images.v[image].fork_tsc;
+		image = vm->space.images.v[image].parent;
+		if (!*table)
+			continue;
+		sym = vmp_symtab_find_until(*table, ip, &end);
+		if (end < *same)
+			*same = end;
+	}
+	return sym;
+}
+
+/* Memory files are how some runtimes map code that is writable elsewhere */
+static int may_be_made(struct vmp_model *m, const struct vmp_machine *vm, const struct vmp_map *map)
+{
+	return map->file == VMP_FILE_ANON ||
+	       !strncmp(vmp_model_name(m, vm->files.v[map->file].path), "/memfd:", 7);
+}
+
 int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
 			   uint32_t image, uint32_t version, uint64_t ip, struct vmp_place *p)
 {
+	const struct vmp_symbol *sym;
+	struct vmp_symtab *table;
 	const struct vmp_map *map;
 	struct vmp_file *f;
 	const char *module;
 	struct in_file in;
-	char path[4096];
+	struct vmp_elf *e;
 	uint64_t same;
 	int err;
 
@@ -272,12 +302,17 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 	map = vmp_space_map_until(&vm->space, image, version, ip, &same);
 	if (!map)
 		return set(m, p, VMP_WHY_NO_MAP, "[unmapped user code]", "[unknown]");
+	sym = may_be_made(m, vm, map) ? made_code(vm, image, version, ip, &table, &same) : NULL;
+	if (sym) {
+		p->until = same;
+		return set_symbol(m, p, table, sym, "[jit]");
+	}
 	if (map->file == VMP_FILE_ANON)
 		return set(m, p, VMP_WHY_ANON, "[anonymous code]", "[anon]");
 	f = &vm->files.v[map->file];
 	if (!f->elf) {
-		err = open_object(m, *f->key && !vmp_objcache_path(path, sizeof(path), f->key) ?
-				  path : NULL, vmp_model_name(m, f->path), &f->elf);
+		err = vmp_seek_guest(m->seek, f, vmp_model_name(m, f->path), !!m->detail, &e);
+		err = keep_object(m, err, e, &f->elf);
 		if (err)
 			return err;
 	}
@@ -303,6 +338,7 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	const struct vmp_host_map *map = vmp_host_map(proc, ip);
 	const char *path;
 	uint32_t *known, n;
+	struct vmp_elf *e;
 	struct in_file in;
 	int err;
 
@@ -315,7 +351,8 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	known = vmp_hash_find(&m->elf_by_path, map->path);
 	n = known ? *known : 0;
 	if (!n) {
-		err = open_object(m, *path == '/' ? path : NULL, path, &n);
+		err = *path == '/' ? vmp_seek_host(m->seek, path, !!m->detail, &e) : -ENOENT;
+		err = keep_object(m, err, e, &n);
 		if (!err)
 			err = vmp_hash_set(&m->elf_by_path, map->path, n);
 		if (err)

@@ -17,7 +17,7 @@ enum vmp_why {
 	VMP_WHY_NO_AGENT,	/* no agent told of this boot of the guest */
 	VMP_WHY_NO_OWNER,	/* nobody told whose CR3 it is */
 	VMP_WHY_NO_MAP,		/* no mapping known at the address */
-	VMP_WHY_ANON,		/* code that lies in no file (JIT) */
+	VMP_WHY_ANON,		/* code that lies in no file (JIT), without a name from its program */
 	VMP_WHY_NO_OBJECT,	/* the file is not in the object cache */
 	VMP_WHY_NO_SYMBOL,	/* the file has no symbol there (stripped) */
 	VMP_WHY_NO_KSYMS,	/* no kernel symbols */

@@ -11,15 +11,19 @@
 #include <string.h>
 
 #include "model/records.h"
+#include "util/parallel.h"
 #include "util/units.h"
 
 #define BATCH	256	/* samples of unusual size are copied together */
 
 struct vmp_scan {
 	struct vmp_model *m;
+	/* one of the two */
 	int (*fn)(void *shard, struct vmp_scan *scan, const struct vmprof_sample *s, uint32_t n);
+	int (*branches)(void *shard, struct vmp_scan *scan, const struct vmp_lbr_sample *s);
 	pthread_rwlock_t model;
 	pthread_mutex_t reader;		/* guards the model's reader and what follows */
+	struct vmp_lbr_losses losses;
 	int end;			/* no more blocks, whatever the reason */
 	int err;
 	uint64_t bad;			/* offset of the first block that cannot be unpacked */
@@ -30,6 +34,7 @@ struct worker {
 	void *shard;
 	struct vmprof_sample batch[BATCH];
 	uint32_t nr;
+	struct vmp_lbr_losses losses;
 };
 
 unsigned int vmp_scan_threads(void)
@@ -71,7 +76,8 @@ static int take(struct vmp_scan *scan, struct vmp_packed *p)
 			scan->end = 1;
 			scan->err = scan->err ? scan->err : err;
 		}
-		got = err > 0 && p->block.type == VMPROF_CAP_RECORDS;
+		got = err > 0 && p->block.type == VMPROF_CAP_RECORDS &&
+		      (!p->block.tsc_last || p->block.tsc_last >= scan->m->from_tsc);
 	}
 	pthread_mutex_unlock(&scan->reader);
 	return got;
@@ -104,11 +110,21 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	return w->nr == BATCH ? hand_over(w) : 0;
 }
 
+static int on_branches(void *arg, const struct vmp_lbr_sample *s)
+{
+	struct worker *w = arg;
+
+	return w->scan->branches(w->shard, w->scan, s);
+}
+
 static int block(struct worker *w, const void *data, size_t len)
 {
-	size_t n = vmp_records_plain(data, len);
+	size_t n;
 	int err;
 
+	if (w->scan->branches)
+		return vmp_lbr_walk(data, len, &w->losses, on_branches, w);
+	n = vmp_records_plain(data, len);
 	if (n)
 		return w->scan->fn(w->shard, w->scan, data, (uint32_t)n);
 	err = vmp_records_walk(data, len, on_sample, NULL, w);
@@ -138,42 +154,61 @@ static void *run(void *arg)
 			stop(w->scan, err, UINT64_MAX);
 	}
 	vmp_unpacker_free(&u);
+	pthread_mutex_lock(&w->scan->reader);
+	vmp_lbr_losses_add(&w->scan->losses, &w->losses);
+	pthread_mutex_unlock(&w->scan->reader);
 	return NULL;
+}
+
+static int scan_all(struct vmp_scan *scan, struct vmp_model *m, void *const *shards, unsigned int nr)
+{
+	struct worker *w = calloc(nr, sizeof(*w));
+	void *args[VMP_SCAN_THREADS_MAX];
+	pthread_rwlockattr_t attr;
+	unsigned int i;
+
+	if (!w)
+		return -ENOMEM;
+	scan->m = m;
+	scan->bad = UINT64_MAX;
+	pthread_rwlockattr_init(&attr);
+	/* else those who look could keep out who must change for ever */
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&scan->model, &attr);
+	pthread_mutex_init(&scan->reader, NULL);
+	vmp_reader_rewind(m->reader);
+	for (i = 0; i < nr; i++) {
+		w[i] = (struct worker){ .scan = scan, .shard = shards[i] };
+		args[i] = &w[i];
+	}
+	vmp_parallel(run, args, nr);	/* one that cannot begin leaves its work to the others */
+	pthread_mutex_destroy(&scan->reader);
+	pthread_rwlock_destroy(&scan->model);
+	pthread_rwlockattr_destroy(&attr);
+	free(w);
+	if (scan->bad == UINT64_MAX)
+		return scan->err;
+	vmp_reader_cut(m->reader, scan->bad, "a block cannot be unpacked");
+	return scan->err ? scan->err : -EAGAIN;
 }
 
 int vmp_scan_samples(struct vmp_model *m, void *const *shards, unsigned int nr,
 		     int (*fn)(void *shard, struct vmp_scan *scan, const struct vmprof_sample *s,
 			       uint32_t n))
 {
-	struct vmp_scan scan = { .m = m, .fn = fn, .bad = UINT64_MAX };
-	struct worker *w = calloc(nr, sizeof(*w));
-	pthread_t thread[VMP_SCAN_THREADS_MAX];
-	unsigned int i, begun;
-	pthread_rwlockattr_t attr;
+	struct vmp_scan scan = { .fn = fn };
 
-	if (!w)
-		return -ENOMEM;
-	pthread_rwlockattr_init(&attr);
-	/* else those who look could keep out who must change for ever */
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&scan.model, &attr);
-	pthread_mutex_init(&scan.reader, NULL);
-	vmp_reader_rewind(m->reader);
-	for (i = 0; i < nr; i++)
-		w[i] = (struct worker){ .scan = &scan, .shard = shards[i] };
-	/* a thread that cannot be had leaves its work to the others */
-	for (begun = 1; begun < nr; begun++)
-		if (pthread_create(&thread[begun], NULL, run, &w[begun]))
-			break;
-	run(&w[0]);
-	while (begun-- > 1)
-		pthread_join(thread[begun], NULL);
-	pthread_mutex_destroy(&scan.reader);
-	pthread_rwlock_destroy(&scan.model);
-	pthread_rwlockattr_destroy(&attr);
-	free(w);
-	if (scan.bad == UINT64_MAX)
-		return scan.err;
-	vmp_reader_cut(m->reader, scan.bad, "a block cannot be unpacked");
-	return scan.err ? scan.err : -EAGAIN;
+	return scan_all(&scan, m, shards, nr);
+}
+
+int vmp_scan_branches(struct vmp_model *m, void *const *shards, unsigned int nr,
+		      int (*fn)(void *shard, struct vmp_scan *scan, const struct vmp_lbr_sample *s),
+		      struct vmp_lbr_losses *losses)
+{
+	struct vmp_scan scan = { .branches = fn };
+	int err = scan_all(&scan, m, shards, nr);
+
+	if (!err)
+		vmp_lbr_losses_add(losses, &scan.losses);
+	return err;
 }

@@ -9,9 +9,11 @@
 #ifndef VMP_SCAN_H
 #define VMP_SCAN_H
 
+#include "model/lbr.h"
 #include "model/model.h"
+#include "util/parallel.h"
 
-#define VMP_SCAN_THREADS_MAX	8
+#define VMP_SCAN_THREADS_MAX	VMP_PARALLEL_MAX
 
 struct vmp_scan;
 
@@ -33,6 +35,14 @@ unsigned int vmp_scan_threads(void);
 int vmp_scan_samples(struct vmp_model *m, void *const *shards, unsigned int nr,
 		     int (*fn)(void *shard, struct vmp_scan *scan, const struct vmprof_sample *s,
 			       uint32_t n));
+
+/**
+ * vmp_scan_branches() - The same for samples with their last branches, one by one.
+ * @losses: Added to, when it returns 0.
+ */
+int vmp_scan_branches(struct vmp_model *m, void *const *shards, unsigned int nr,
+		      int (*fn)(void *shard, struct vmp_scan *scan, const struct vmp_lbr_sample *s),
+		      struct vmp_lbr_losses *losses);
 
 /**
  * vmp_scan_alone() - From here on no other thread looks at the model.

@@ -35,7 +35,7 @@ void vmp_space_deinit(struct vmp_space *s)
 
 int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
 {
-	struct vmp_epoch_span e = { begin_tsc, CR3_ADDR & ~(pti ? CR3_PTI : 0) };
+	struct vmp_epoch_span e = { .begin = begin_tsc, .cr3_mask = CR3_ADDR & ~(pti ? CR3_PTI : 0) };
 
 	if (s->epochs.nr && s->epochs.v[s->epochs.nr - 1].begin > begin_tsc)
 		e.begin = s->epochs.v[s->epochs.nr - 1].begin;
@@ -43,6 +43,11 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
 	s->swapper = VMP_NONE;
 	s->last_tsc = 0;
 	return vmp_vec_push(&s->epochs, e);
+}
+
+void vmp_space_without_cr3(struct vmp_space *s)
+{
+	s->epochs.v[s->epochs.nr - 1].without_cr3 = 1;
 }
 
 static const struct vmp_epoch_span *epoch(const struct vmp_space *s)
@@ -78,9 +83,12 @@ static uint32_t latest_owner(struct vmp_space *s, uint64_t cr3)
 /* From @begin on, @image runs on @cr3. */
 static int begin_span(struct vmp_space *s, uint64_t cr3, uint64_t begin, uint32_t image)
 {
-	struct vmp_cr3_spans *sp = spans_of(s, cr3);
+	struct vmp_cr3_spans *sp;
 	struct vmp_cr3_span span = { begin, image };
 
+	if (!cr3)			/* nobody told of it */
+		return 0;
+	sp = spans_of(s, cr3);
 	if (!sp)
 		return -ENOMEM;
 	if (sp->s.nr && sp->s.v[sp->s.nr - 1].begin > begin)
@@ -88,11 +96,18 @@ static int begin_span(struct vmp_space *s, uint64_t cr3, uint64_t begin, uint32_
 	return vmp_vec_push(&sp->s, span);
 }
 
-static uint32_t live_proc(struct vmp_space *s, uint32_t tgid)
+static uint32_t live_proc(const struct vmp_space *s, uint32_t tgid)
 {
 	uint32_t *i = vmp_hash_find(&s->live, tgid);
 
 	return i && s->procs.v[*i].end == UINT64_MAX ? *i : VMP_NONE;
+}
+
+uint32_t vmp_space_running(const struct vmp_space *s, uint32_t tgid)
+{
+	uint32_t proc = live_proc(s, tgid);
+
+	return proc == VMP_NONE ? VMP_NONE : s->procs.v[proc].image;
 }
 
 static void end_proc(struct vmp_space *s, uint32_t proc, uint64_t tsc)
@@ -206,6 +221,14 @@ static int give_back(struct vmp_space *s, uint32_t proc, uint64_t tsc)
 	return begin_span(s, cr3, tsc, lender);
 }
 
+/* A fork that tells of no address space tells of no name either. */
+static void inherit(struct vmp_space *s, uint32_t from, uint32_t image)
+{
+	if (from != VMP_NONE)
+		s->images.v[image].comm = s->images.v[from].comm;
+	s->images.v[image].opaque = from == VMP_NONE || s->images.v[from].opaque;
+}
+
 static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
 {
 	uint32_t parent = live_proc(s, ev->ppid), from = VMP_NONE, proc, image;
@@ -224,7 +247,9 @@ static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 		err = new_image(s, proc, cr3, ev->tsc, ev->tsc, ev->comm, &image);
 	if (err)
 		return err;
-	shared = from != VMP_NONE && s->images.v[from].cr3 == cr3;
+	if (epoch(s)->without_cr3)
+		inherit(s, from, image);
+	shared = cr3 && from != VMP_NONE && s->images.v[from].cr3 == cr3;
 	s->images.v[image].parent = from;
 	s->images.v[image].fork_tsc = shared ? UINT64_MAX : ev->tsc;
 	if (shared) {
@@ -276,6 +301,10 @@ static int add_map(struct vmp_space *s, uint32_t image, const struct vmp_map *ma
 	struct vmp_map m = *map;
 	uint32_t i;
 
+	if (im->maps.nr == VMP_IMAGE_MAPS_MAX) {
+		s->maps_over++;
+		return 0;
+	}
 	/* Told again, and nothing else lay there in between? */
 	for (i = im->maps.nr; i--; ) {
 		const struct vmp_map *k = &im->maps.v[i];
@@ -289,6 +318,24 @@ static int add_map(struct vmp_space *s, uint32_t image, const struct vmp_map *ma
 	}
 	m.begin = tsc;
 	return vmp_vec_push(&im->maps, m);
+}
+
+/* By /proc: it lives, and all that it has mapped is told next. */
+static int on_proc_without_cr3(struct vmp_space *s, const struct vmp_space_event *ev)
+{
+	uint32_t proc = live_proc(s, ev->tgid), image;
+	int err;
+
+	if (proc == VMP_NONE) {
+		err = new_proc(s, ev, epoch(s)->begin, &proc);
+		if (!err)
+			err = new_image(s, proc, 0, epoch(s)->begin, ev->tsc, ev->comm, &image);
+		return err;
+	}
+	s->procs.v[proc].heard = s->agains.nr;
+	s->images.v[s->procs.v[proc].image].comm = ev->comm;
+	s->images.v[s->procs.v[proc].image].opaque = 0;
+	return 0;
 }
 
 static int on_map(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
@@ -313,6 +360,17 @@ static int on_map(struct vmp_space *s, const struct vmp_space_event *ev, uint64_
 	return 0;
 }
 
+/* Of threads that ended shortly after each other each says to be the last: the last one is. */
+static void live_longer(struct vmp_space *s, const struct vmp_space_event *ev)
+{
+	const uint32_t *proc = vmp_hash_find(&s->live, ev->tgid);
+
+	if (!proc || s->procs.v[*proc].end > ev->tsc)
+		return;
+	s->procs.v[*proc].end = ev->tsc;
+	s->images.v[s->procs.v[*proc].image].end = ev->tsc;
+}
+
 static int on_task_exit(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
 {
 	uint32_t proc;
@@ -327,6 +385,8 @@ static int on_task_exit(struct vmp_space *s, const struct vmp_space_event *ev, u
 	if (cr3 || ev->nr_maps)
 		err = on_map(s, ev, cr3);
 	proc = live_proc(s, ev->tgid);
+	if (!err && proc == VMP_NONE && epoch(s)->without_cr3)
+		live_longer(s, ev);
 	if (err || proc == VMP_NONE)
 		return err;
 	err = give_back(s, proc, ev->tsc);
@@ -373,6 +433,48 @@ void vmp_space_end_unheard(struct vmp_space *s)
 	}
 }
 
+int vmp_space_all_told(const struct vmp_space *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->procs.nr; i++) {
+		const struct vmp_proc *p = &s->procs.v[i];
+
+		if (p->end == UINT64_MAX && p->epoch == s->epochs.nr - 1 && s->images.v[p->image].opaque)
+			return 0;
+	}
+	return 1;
+}
+
+int vmp_space_own(struct vmp_space *s, uint64_t cr3, uint32_t image)
+{
+	struct vmp_cr3_span span = { s->images.v[image].begin, image };
+	struct vmp_cr3_spans *sp = spans_of(s, cr3);
+	uint32_t i;
+
+	if (!sp || vmp_vec_push(&sp->s, span))
+		return -ENOMEM;
+	for (i = sp->s.nr - 1; i && sp->s.v[i - 1].begin > span.begin; i--)
+		sp->s.v[i] = sp->s.v[i - 1];
+	sp->s.v[i] = span;
+	s->images.v[image].cr3 = cr3;
+	return 0;
+}
+
+void vmp_space_disown(struct vmp_space *s, uint32_t image)
+{
+	const uint32_t *of = vmp_hash_find(&s->by_cr3, s->images.v[image].cr3);
+	struct vmp_cr3_spans *sp = of ? &s->spans.v[*of] : NULL;
+	uint32_t i, n = 0;
+
+	for (i = 0; sp && i < sp->s.nr; i++)
+		if (sp->s.v[i].image != image)
+			sp->s.v[n++] = sp->s.v[i];
+	if (sp)
+		sp->s.nr = n;
+	s->images.v[image].cr3 = 0;
+}
+
 int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 {
 	uint64_t cr3;
@@ -390,7 +492,8 @@ int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 	}
 	s->last_tsc = ev->tsc > s->last_tsc ? ev->tsc : s->last_tsc;
 	cr3 = ev->cr3 & epoch(s)->cr3_mask;
-	if (ev->type != VMPROF_MSG_MAP && ev->flags & VMPROF_PROC_KTHREAD)
+	/* without CR3s they are processes that have nothing mapped, whose children may exec */
+	if (ev->type != VMPROF_MSG_MAP && ev->flags & VMPROF_PROC_KTHREAD && !epoch(s)->without_cr3)
 		return on_kernel_task(s, ev, cr3);
 	switch (ev->type) {
 	case VMPROF_MSG_FORK:
@@ -402,6 +505,8 @@ int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 	case VMPROF_MSG_EXIT:
 		return on_task_exit(s, ev, cr3);
 	case VMPROF_MSG_PROC:
+		if (epoch(s)->without_cr3)
+			return on_proc_without_cr3(s, ev);
 		if (!cr3)
 			return 0;
 		err = seen(s, ev, cr3, &image);

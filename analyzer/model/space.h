@@ -21,6 +21,8 @@
 #include "model/vec.h"
 
 #define VMP_NONE	UINT32_MAX
+#define VMP_FORKS_MAX	64	/* ancestors of an image whose mappings are looked at */
+#define VMP_IMAGE_MAPS_MAX	4096	/* of one image; each is compared with those before it */
 
 struct vmp_map {
 	uint64_t start, end, pgoff;	/* gva, gva, bytes */
@@ -39,6 +41,8 @@ struct vmp_image {
 	uint32_t comm;		/* string number */
 	VMP_VEC(struct vmp_map) maps;
 	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
+	uint8_t opaque;		/* without CR3: nobody told what it has mapped */
+	uint8_t doubtful;	/* without CR3: what was inferred of it contradicts itself */
 };
 
 struct vmp_proc {
@@ -71,6 +75,7 @@ struct vmp_cr3_spans {
 struct vmp_epoch_span {
 	uint64_t begin;		/* host TSC */
 	uint64_t cr3_mask;
+	int without_cr3;	/* the agent ran without its module: see infer.h */
 };
 
 struct vmp_space {
@@ -84,6 +89,7 @@ struct vmp_space {
 	uint64_t last_tsc;		/* latest event of the current epoch */
 	uint32_t swapper;		/* image of the kernel's own CR3, or VMP_NONE */
 	uint64_t repaired;		/* spans found backwards: events had been lost */
+	uint64_t maps_over;		/* mappings told over VMP_IMAGE_MAPS_MAX, and left out */
 };
 
 struct vmp_space_event {
@@ -106,8 +112,28 @@ struct vmp_tsc_span {
 /** vmp_space_epoch() - The guest booted; @pti as HELLO said.  Return: 0 or -ENOMEM. */
 int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti);
 
+/** vmp_space_without_cr3() - The current epoch's events tell of no CR3. */
+void vmp_space_without_cr3(struct vmp_space *s);
+
+/** vmp_space_all_told() - Are the mappings of all living processes known, after the last event? */
+int vmp_space_all_told(const struct vmp_space *s);
+
+/**
+ * vmp_space_own() - It was inferred that an image ran on a CR3, for as long as it lived.
+ * @cr3: Without PCID and PTI bits.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_space_own(struct vmp_space *s, uint64_t cr3, uint32_t image);
+
+/** vmp_space_disown() - It was wrong. */
+void vmp_space_disown(struct vmp_space *s, uint32_t image);
+
 /** vmp_space_event() - Next event of the current epoch.  Return: 0, -ENOMEM, -EINVAL (no epoch). */
 int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev);
+
+/** vmp_space_running() - Image that a process runs after the last event, or VMP_NONE. */
+uint32_t vmp_space_running(const struct vmp_space *s, uint32_t tgid);
 
 /**
  * vmp_space_end_unheard() - All events were given.  A process that a restarted agent's
@@ -117,6 +143,12 @@ void vmp_space_end_unheard(struct vmp_space *s);
 
 /** vmp_space_finish() - After the last event, before questions are asked. */
 void vmp_space_finish(struct vmp_space *s);
+
+/** vmp_space_cut() - From a host TSC on some address of an image means something else.  Return: 0 or -ENOMEM. */
+int vmp_space_cut(struct vmp_space *s, uint32_t image, uint64_t tsc);
+
+/** vmp_space_until() - Up to when a version of an image's mappings holds, exclusive; UINT64_MAX without end. */
+uint64_t vmp_space_until(const struct vmp_space *s, uint32_t image, uint32_t version);
 
 /** vmp_space_epoch_at() - Number of the epoch at a moment, VMP_NONE when there is none at all. */
 uint32_t vmp_space_epoch_at(const struct vmp_space *s, uint64_t tsc);

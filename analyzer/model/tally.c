@@ -75,7 +75,7 @@ static void grow(struct vmp_tally *t)
 {
 	uint64_t mask = 2 * t->mask + 1, i, k;
 	struct vmp_tally_slot *slots = calloc(mask + 1, sizeof(*slots));
-	struct vmp_tally_weight *weights = t->weighted ? calloc(mask + 1, sizeof(*weights)) : NULL;
+	struct vmp_weight *weights = t->weighted ? calloc(mask + 1, sizeof(*weights)) : NULL;
 
 	if (!slots || (t->weighted && !weights)) {
 		free(slots);
@@ -101,7 +101,7 @@ static void grow(struct vmp_tally *t)
 }
 
 void vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t addr,
-		   const struct vmp_tally_weight *w)
+		   const struct vmp_weight *w)
 {
 	uint64_t i = find(t->slots, t->mask, h, space, addr);
 	struct vmp_tally_slot *s = &t->slots[i];
@@ -110,7 +110,7 @@ void vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t add
 		s->addr = addr;
 		s->space = space;
 		if (t->weights)
-			t->weights[i] = (struct vmp_tally_weight){ 0 };
+			t->weights[i] = (struct vmp_weight){ 0 };
 		t->nr++;
 	}
 	s->n++;
@@ -155,10 +155,10 @@ static struct item *sort(struct item *a, struct item *b, uint64_t nr)
 }
 
 int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
-		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
 		    void *arg)
 {
-	static const struct vmp_tally_weight none;
+	static const struct vmp_weight none;
 	struct item *items, *sorted;
 	uint64_t i, n = 0;
 	int err = 0;

@@ -9,19 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/weigh.h"
+
 struct vmp_tally_slot {
 	uint64_t addr;
 	uint32_t space;
 	uint32_t n;		/* 0: free */
 };
 
-struct vmp_tally_weight {
-	uint64_t cycles, instructions;
-};
-
 struct vmp_tally {
 	struct vmp_tally_slot *slots;
-	struct vmp_tally_weight *weights;	/* of the slots; NULL not wanted */
+	struct vmp_weight *weights;	/* of the slots; NULL not wanted */
 	uint64_t mask, nr;
 	uint64_t mask_max;
 	int weighted;
@@ -49,7 +47,7 @@ uint64_t vmp_tally_hash(const struct vmp_tally *t, uint32_t space, uint64_t addr
  * more than VMP_TALLY_SPARE samples.
  */
 void vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t addr,
-		   const struct vmp_tally_weight *w);
+		   const struct vmp_weight *w);
 
 #define VMP_TALLY_SPARE		256
 
@@ -66,7 +64,7 @@ struct vmp_tally_scratch {
  * Return: 0, the result of @fn, -ENOMEM.
  */
 int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
-		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w),
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
 		    void *arg);
 
 #endif

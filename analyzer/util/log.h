@@ -15,6 +15,7 @@ enum vmp_log_level {
 	VMP_LOG_INFO,		/* what is being done */
 	VMP_LOG_WARN,		/* goes on, but the user should know */
 	VMP_LOG_ERROR,		/* what failed, to what, and what to do next */
+	VMP_LOG_ASIDE,		/* what is being done, where standard output is for a result */
 };
 
 typedef void (*vmp_log_fn)(void *arg, enum vmp_log_level level, const char *text);
@@ -29,5 +30,6 @@ void vmp_log(enum vmp_log_level level, const char *fmt, ...)
 #define vmp_info(...)	vmp_log(VMP_LOG_INFO, __VA_ARGS__)
 #define vmp_warn(...)	vmp_log(VMP_LOG_WARN, __VA_ARGS__)
 #define vmp_err(...)	vmp_log(VMP_LOG_ERROR, __VA_ARGS__)
+#define vmp_aside(...)	vmp_log(VMP_LOG_ASIDE, __VA_ARGS__)
 
 #endif

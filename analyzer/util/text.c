@@ -2,8 +2,35 @@
 /* text.c - foreign strings made safe for terminals, file names and JSON. */
 #include "util/text.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
+
+char *vmp_text_hex(char *dst, const uint8_t *src, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		dst[2 * i] = digits[src[i] >> 4];
+		dst[2 * i + 1] = digits[src[i] & 0xf];
+	}
+	dst[2 * len] = 0;
+	return dst;
+}
+
+int vmp_text_unhex(const char **s, const char *end, uint64_t *value)
+{
+	const char *p = *s;
+
+	for (*value = 0; p < end && isxdigit((unsigned char)*p); p++)
+		*value = *value << 4 | (uint64_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
+	if (p == *s || p - *s > 16)
+		return 0;
+	*s = p;
+	return 1;
+}
 
 size_t vmp_utf8_char(const uint8_t *p, size_t len, uint32_t *out)
 {
@@ -45,6 +72,9 @@ static int is_shown(uint32_t c)
 		return 0;
 	if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
 	    (c >= 0x2060 && c <= 0x206f))
+		return 0;
+	/* no characters at all */
+	if ((c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef))
 		return 0;
 	return !(c >= 0xfff0 && c <= 0xfffb) && c < 0xe0000;
 }
@@ -91,6 +121,72 @@ const char *vmp_text(char *dst, size_t size, const void *src, size_t len)
 	}
 	*out = 0;
 	return dst;
+}
+
+/* The next character: its bytes, and its places */
+static size_t step(const char *s, int *places)
+{
+	uint32_t c;
+	size_t n = vmp_utf8_char((const uint8_t *)s, strnlen(s, 4), &c);
+	int w = n ? wcwidth((wchar_t)c) : 1;
+
+	*places = w < 0 ? 1 : w;
+	return n ? n : 1;
+}
+
+int vmp_text_width(const char *s)
+{
+	size_t plain = vmp_text_plain(s);
+	int sum = (int)plain, w;
+
+	for (s += plain; *s; sum += w)
+		s += step(s, &w);
+	return sum;
+}
+
+/* The longest beginning of at most @places and @bytes, @taken places; what combines stays with it */
+static size_t beginning(const char *s, int places, size_t bytes, int *taken)
+{
+	size_t n, len = 0;
+	int w;
+
+	for (*taken = 0; s[len]; len += n, *taken += w) {
+		n = step(s + len, &w);
+		if (*taken + w > places || len + n > bytes)
+			break;
+	}
+	return len;
+}
+
+int vmp_text_cut(char *dst, size_t size, const char *src, int width)
+{
+	static const char ellipsis[] = "\xe2\x80\xa6";
+	int whole = vmp_text_width(src), head, rest, w;
+	size_t len = strlen(src), n;
+
+	if (whole <= width && len < size) {
+		memcpy(dst, src, len + 1);
+		return whole;
+	}
+	*dst = 0;
+	if (width < 1 || size < sizeof(ellipsis) + 2)
+		return 0;
+	n = beginning(src, width / 2, (size - sizeof(ellipsis)) / 2, &head);
+	memcpy(dst, src, n);
+	memcpy(dst + n, ellipsis, sizeof(ellipsis));
+	/* the end of it: what fits behind */
+	size -= n + sizeof(ellipsis) - 1;
+	for (src += n, rest = whole - head; rest > width - head - 1 || strlen(src) >= size; rest -= w)
+		src += step(src, &w);
+	/* what combines with a character that was left out goes with it */
+	while (*src) {
+		n = step(src, &w);
+		if (w)
+			break;
+		src += n;
+	}
+	strcpy(dst + strlen(dst), src);
+	return head + 1 + rest;
 }
 
 const char *vmp_file_part(char *dst, size_t size, const char *src)

@@ -20,8 +20,34 @@
  */
 const char *vmp_text(char *dst, size_t size, const void *src, size_t len);
 
+/**
+ * vmp_text_hex() - Bytes, such as a build-id, as lower-case hexadecimal digits.
+ * @dst: 2 * @len + 1 bytes.
+ * Return: @dst.
+ */
+char *vmp_text_hex(char *dst, const uint8_t *src, size_t len);
+
+/**
+ * vmp_text_unhex() - Read a number in hexadecimal digits of either case.
+ * @s:   Where it begins; moved behind it on success.
+ * @end: No byte from here on is read.
+ *
+ * Return: 1, or 0 (no digit, or more than 64 bits).
+ */
+int vmp_text_unhex(const char **s, const char *end, uint64_t *value);
+
 /** vmp_text_plain() - Bytes at the beginning of @s that are printable ASCII. */
 size_t vmp_text_plain(const char *s);
+
+/** vmp_text_width() - Places that a safe string takes on a terminal. */
+int vmp_text_width(const char *s);
+
+/**
+ * vmp_text_cut() - A safe string in at most @width places, with an ellipsis where its middle was.
+ * @dst: @size bytes, > 0; it is the shorter for a string that does not fit there.
+ * Return: places that it takes now.
+ */
+int vmp_text_cut(char *dst, size_t size, const char *src, int width);
 
 /**
  * vmp_file_part() - Make one file name component of a foreign name.

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* room.h - the part of a disk that guests cannot fill. */
+#ifndef VMP_ROOM_H
+#define VMP_ROOM_H
+
+#include <stdint.h>
+
+#define VMP_ROOM_BYTES	(100ULL << 20)	/* kept free, or a twentieth of a small disk */
+
+/** vmp_room_left() - Bytes that a guest's data may still take of a disk of @total bytes. */
+uint64_t vmp_room_left(uint64_t total, uint64_t free);
+
+/** vmp_room_at() - The same of the disk that an open file lies on; UINT64_MAX where nobody knows. */
+uint64_t vmp_room_at(int fd);
+
+#endif
