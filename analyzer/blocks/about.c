@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* about.c - heads and notes of everything that shows branches. */
+#include "blocks/about.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/render.h"
+#include "util/text.h"
+
+const char *vmp_about_source(enum vmp_source source)
+{
+	static const char *const texts[VMP_SOURCE_NR] = {
+		"none", "the CPI of the samples, the same for all blocks of a sample (equation 1)",
+		"share of time by number of runs", "cycles that the processor counted between branches",
+	};
+
+	return source < VMP_SOURCE_NR ? texts[source] : "";
+}
+
+const char *vmp_about_side(const struct vmp_set *set, uint32_t point)
+{
+	const struct vmp_point *p = &set->points.points.v[point];
+	const struct vmp_object *o = p->object == VMP_NONE ? NULL : &set->points.objects.v[p->object];
+
+	if (p->seen >> 63)
+		return o && o->vm == VMP_NONE ? "vmm_kernel" : "guest_kernel";
+	return o && o->vm == VMP_NONE ? "vmm_user" : "guest_user";
+}
+
+const char *vmp_about_domain(const struct vmp_set *set, uint32_t point)
+{
+	uint32_t object = set->points.points.v[point].object, vm;
+
+	if (object == VMP_NONE)
+		return "-";
+	vm = set->points.objects.v[object].vm;
+	return vm == VMP_NONE ? "[host]" : vmp_model_name(set->m, set->m->vms.v[vm].name);
+}
+
+void vmp_about_head(FILE *out, const struct vmp_set *set, const char *path)
+{
+	const struct vmp_set_totals *t = &set->totals;
+	char safe[4096];
+
+	fprintf(out, "Capture %s\n", vmp_text(safe, sizeof(safe), path, strlen(path)));
+	fprintf(out, "%" PRIu64 " samples, %" PRIu64 " with branches, %" PRIu64 " branches; %" PRIu32 " blocks\n",
+		t->samples, t->with_branches, t->entries, set->blocks.nr);
+}
+
+static int any_flaw(const struct vmp_set_totals *t)
+{
+	return t->steps != t->flaw[VMP_FLAW_NONE] || t->switched;
+}
+
+static void flaws(FILE *out, const struct vmp_set *set)
+{
+	const struct vmp_set_totals *t = &set->totals;
+	int i;
+
+	fprintf(out, "  %" PRIu64 " of %" PRIu64 " steps between branches are good (%.2f%%)\n",
+		t->flaw[VMP_FLAW_NONE], t->steps, vmp_percent(t->flaw[VMP_FLAW_NONE], t->steps));
+	for (i = VMP_FLAW_NONE + 1; i < VMP_FLAW_NR; i++)
+		if (t->flaw[i])
+			fprintf(out, "  %10" PRIu64 " not used: %s\n", t->flaw[i], vmp_flaw_text(i));
+	if (t->switched)
+		fprintf(out, "  %10" PRIu64 " branches left out: %s\n", t->switched,
+			vmp_flaw_text(VMP_FLAW_SWITCHED));
+}
+
+static void records(FILE *out, const struct vmp_set *set)
+{
+	const struct vmp_lbr_losses *l = &set->losses;
+
+	if (l->orphans)
+		fprintf(out, "  %" PRIu64 " branch records without a sample were left out\n", l->orphans);
+	if (l->malformed)
+		fprintf(out, "  %" PRIu64 " malformed branch records were left out\n", l->malformed);
+	if (l->cut)
+		fprintf(out, "  %" PRIu64 " branches were not looked at: beyond a VM entry or exit, or it was not known whose they are\n", l->cut);
+}
+
+static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e)
+{
+	const struct vmp_set_totals *t = &set->totals;
+
+	fprintf(out, "  cycles: %s", vmp_about_source(e->source));
+	if (e->source == VMP_SOURCE_TIME)
+		fputs("; equation 1 gives all blocks of a sample the same CPI.\n"
+		      "    Blocks with few samples have equation 1's (By: cpi)", out);
+	fputc('\n', out);
+	if (e->source == VMP_SOURCE_CPI)
+		fputs("    the share of time needs the event cycles, and samples with counters\n", out);
+	fprintf(out, "  p50, p95: of the cycles in single windows, by %s\n",
+		e->source == VMP_SOURCE_LBR ? "the processor" : "equation 1");
+	if (e->unit)
+		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
+			"from branches, corrected for windows that are taken at points of time");
+	if (t->astray)
+		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",
+			t->astray, t->astray + t->landed);
+	if (e->guessed)
+		fprintf(out, "  %" PRIu64 " steps are of code that is not here: no runs and cycles of it%s\n", e->guessed,
+			e->by_instructions ? "" : ";");
+	if (e->guessed && !e->by_instructions)
+		fprintf(out, "    for the scale of the others it counts as an instruction in 4.2 bytes, %.1f%% of all\n",
+			100 * e->guessed_part);
+}
+
+void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e)
+{
+	const struct vmp_set_totals *t = &set->totals;
+
+	fputs("\nNotes\n", out);
+	if (e && t->steps)
+		estimates(out, set, e);
+	if (t->steps || any_flaw(t))
+		flaws(out, set);
+	if (t->blockless)
+		fprintf(out, "  %" PRIu64 " samples do not tell blocks: not all kinds of branches were recorded, or not both ends\n",
+			t->blockless);
+	if (t->user_only)
+		fprintf(out, "  %" PRIu64 " samples have no kernel branches: a switch of address spaces is seen only where the driver met another CR3\n",
+			t->user_only);
+	records(out, set);
+}
+
+static void count(FILE *out, const char *key, uint64_t n)
+{
+	fprintf(out, "\"%s\":%" PRIu64 ",", key, n);
+}
+
+void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e, const char *path)
+{
+	const struct vmp_set_totals *t = &set->totals;
+	int i;
+
+	fputs("\"capture\":", out);
+	vmp_json_str(out, path);
+	fputs(",\n\"totals\":{", out);
+	count(out, "samples", t->samples);
+	count(out, "with_branches", t->with_branches);
+	count(out, "branches", t->entries);
+	count(out, "steps", t->steps);
+	count(out, "landed", t->landed);
+	count(out, "astray", t->astray);
+	count(out, "without_blocks", t->blockless);
+	count(out, "without_kernel_branches", t->user_only);
+	fprintf(out, "\"blocks\":%" PRIu32 "},\n\"left_out\":{", set->blocks.nr);
+	count(out, "orphan_records", set->losses.orphans);
+	count(out, "malformed_records", set->losses.malformed);
+	count(out, "beyond_vm_exit", set->losses.cut);
+	for (i = VMP_FLAW_SWITCHED + 1; i < VMP_FLAW_NR; i++)
+		count(out, vmp_flaw_key(i), t->flaw[i]);
+	fprintf(out, "\"%s\":%" PRIu64 "},\n", vmp_flaw_key(VMP_FLAW_SWITCHED), t->switched);
+	if (!e)
+		return;
+	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
+	vmp_json_str(out, vmp_about_source(e->source));
+	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f},\n",
+		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period);
+}

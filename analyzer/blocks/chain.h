@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * chain.h - executions of blocks from windows that were taken at points of
+ * time, not at branches.
+ *
+ * A window is taken in a step with a probability that goes with the step's
+ * duration, and shows what ran right before it.  So what ran before long
+ * steps is seen too often.  With X executions of a row's blocks and N samples
+ * taken in them, a window from there stands for X / N executions of each unit
+ * in it, whatever the durations are; and what the windows then say of X must
+ * agree with X.  That is the stationary state of a chain whose transitions are
+ * counted; its scale comes from the instructions counter.
+ */
+#ifndef VMP_CHAIN_H
+#define VMP_CHAIN_H
+
+#include "blocks/measure.h"
+
+#define VMP_CHAIN_ALL	VMP_GROUPS	/* no group is left out */
+
+/* What all solutions have in common; a class is rows that reach each other */
+struct vmp_chain {
+	const struct vmp_measure *m;
+	double period;
+	int by_instructions;	/* samples of instructions tell executions themselves */
+	uint32_t classes;
+	uint32_t *class_of;	/* by row */
+	uint32_t *first;	/* of a row's pairs; rows + 1 */
+	uint32_t *to;		/* by pair: row in which its unit begins; VMP_NONE: no sample was taken in its like */
+	uint8_t *stays;		/* by pair: that is in the class, or none */
+	double *insns;		/* by pair: of its unit */
+	uint32_t *in_first;	/* of what leads to a row from its class; rows + 1 */
+	uint32_t *in_pair;	/* numbers of these pairs, by row */
+	uint32_t *source;	/* ... and the rows that they are of */
+	uint32_t *first_block;	/* by point */
+};
+
+/* Without one group, or of all */
+struct vmp_solution {
+	double *n;		/* by pair */
+	double *part;		/* as in_pair: share of the source's steps */
+	double *samples;	/* by row */
+	double *weight;		/* by row: steps of the row that stay */
+	double *gives_back;	/* by row: steps to what no sample hit, and to itself */
+	double *x;		/* executions by row; what it is before is where solving begins */
+	double *scale;		/* by class: instructions that there must be, and that there are */
+	double *unit;		/* executions by unit */
+	double *block;		/* ... and by block */
+	double *time;		/* samples by block */
+	double guessed;		/* part of the scale's instructions that are of code that is not here */
+};
+
+/** vmp_chain_init() - Return: 0 or -ENOMEM; vmp_chain_deinit() is due either way. */
+int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double period, int by_instructions);
+void vmp_chain_deinit(struct vmp_chain *c);
+
+/** vmp_solution_init() - Return: 0 or -ENOMEM; vmp_solution_deinit() is due either way. */
+int vmp_solution_init(struct vmp_solution *s, const struct vmp_chain *c);
+void vmp_solution_deinit(struct vmp_solution *s);
+
+/** vmp_chain_solve() - @group: left out, or VMP_CHAIN_ALL. */
+void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solution *s, int group);
+
+#endif

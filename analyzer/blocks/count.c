@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* count.c - samples one by one, then the pairs of their rows; nothing here is in order of the file. */
+#include "blocks/count.h"
+
+#include <math.h>
+
+#include "util/big.h"
+
+#define SHARED_UNIT	256U	/* weight of a sample in common code of one instruction */
+#define AHEAD		4U	/* samples that are fetched while one is counted */
+
+/* ---------------------------------------------------------------- samples */
+
+static void add64(uint64_t *to, uint64_t n)
+{
+	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+/* floor(4 * log2(4 * cycles)), by the bits of the number */
+static int bucket(double cycles)
+{
+	static const double part[] = { 0x1.306fe0a31b715p+0, 0x1.6a09e667f3bcdp+0, 0x1.ae89f995ad3adp+0 };
+	double octave;
+	int power, i;
+
+	octave = 2 * frexp(4 * cycles, &power);
+	i = 4 * (power - 1) + (octave >= part[0]) + (octave >= part[1]) + (octave >= part[2]);
+	return i < 0 ? 0 : i >= VMP_HIST ? VMP_HIST - 1 : i;
+}
+
+static double cpi_of(const struct vmp_kept_sample *s)
+{
+	if (!s->timed || !s->insns || s->cycles / s->insns > 10000)
+		return 0;
+	return (double)s->cycles / (double)s->insns;
+}
+
+/* An interval belongs to a phase if it began and ended there */
+static void add_phase(struct vmp_count *t, const struct vmp_kept_sample *s, uint32_t phase)
+{
+	struct vmp_phase *p = &t->m->phase.v[phase];
+
+	add64(&p->all_cycles.n[s->group], s->cycles);
+	add64(&p->all_insns.n[s->group], s->insns);
+	if (t->phase == phase) {
+		add64(&p->cycles.n[s->group], s->cycles);
+		add64(&p->insns.n[s->group], s->insns);
+	}
+}
+
+/* Equation 1: each step of a window has the CPI of its sample */
+static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double cpi)
+{
+	const uint32_t *cycles = s->has_cycles ? s->step + s->nr : NULL;
+	uint64_t fixed = (uint64_t)(cpi * VMP_CPI_ONE);
+	uint32_t *counter[VMPROF_LBR_MAX], i, n = 0;
+
+	for (i = 0; i < s->nr; i++) {
+		uint32_t number = t->seen_as[s->step[i]].block;
+		struct vmp_count_block *b = &t->block[number];
+		double here;
+
+		if (number == VMP_NONE)
+			continue;
+		b->cpi.n += cpi > 0;
+		b->cpi.sum += fixed;
+		here = cycles && cycles[i] ? cycles[i] : cpi * b->insns;
+		if (!(here > 0) || b->hist == VMP_NONE)
+			continue;
+		counter[n] = &t->m->hists[b->hist].n[bucket(here)];
+		__builtin_prefetch(counter[n++], 1);
+	}
+	for (i = 0; i < n; i++)
+		__atomic_fetch_add(counter[i], 1, __ATOMIC_RELAXED);
+}
+
+/* What a sample in the code that a start's blocks have in common weighs; elsewhere 0 */
+static uint32_t weight_of(const struct vmp_measure *m, const struct vmp_landing *l)
+{
+	const struct vmp_common *c = &m->common[l->start];
+
+	if (m->set->points.points.v[l->at].addr > c->end)
+		return 0;
+	if (!m->shared[m->row_of[l->start]])
+		return 1;
+	return c->insns && c->insns < SHARED_UNIT ? SHARED_UNIT / c->insns : 1;
+}
+
+/* Row of a sample, VMP_NONE: it is not known in which block it was taken */
+static uint32_t land(struct vmp_count *t, const struct vmp_kept_sample *s, uint32_t *weight)
+{
+	const struct vmp_measure *m = t->m;
+	const struct vmp_landing *l;
+	struct vmp_groups *n;
+
+	*weight = 0;
+	if (s->landing == VMP_NONE)
+		return VMP_NONE;
+	l = &m->set->landings.v[t->seen_as[s->landing].number];
+	if (l->flaw)
+		return VMP_NONE;
+	n = s->timed ? m->landings : m->seconds;
+	add64(&n[l - m->set->landings.v].n[s->group], 1);
+	*weight = weight_of(m, l);
+	return m->row_of[l->start];
+}
+
+static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, uint32_t at)
+{
+	struct vmp_count_hit hit = { .at = at };
+	uint32_t phase = VMP_NONE;
+	double cpi = cpi_of(s);
+
+	if (s->fresh)
+		t->phase = VMP_NONE;
+	hit.row = land(t, s, &hit.weight);
+	if (hit.row != VMP_NONE)
+		phase = t->m->phase_of_row[hit.row];
+	if (phase != VMP_NONE && cpi > 0)
+		add_phase(t, s, phase);
+	t->counts |= cpi > 0;
+	if (!s->timed)
+		return 0;
+	t->phase = phase;
+	spread(t, s, cpi);
+	return hit.weight ? vmp_vec_push(&t->hits, hit) : 0;
+}
+
+/* ------------------------------------------------------------------ pairs */
+
+static int by_unit(const void *pa, const void *pb)
+{
+	const struct vmp_pair *a = pa, *b = pb;
+
+	return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+static int by_row(const void *pa, const void *pb)
+{
+	const struct vmp_pair *a = pa, *b = pb;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return by_unit(a, b);
+}
+
+/* Pairs of one sample; those of its row begin at @first */
+static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, const struct vmp_count_hit *h,
+		       struct vmp_pairs *pairs, uint32_t first)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct vmp_seen_as *seen = &t->seen_as[s->step[i]];
+		struct vmp_pair new = { h->row, seen->number, { 0 } };
+		uint32_t *place = &t->place[seen->number];
+
+		if (seen->block == VMP_NONE)
+			continue;
+		if (!*place) {
+			if (vmp_vec_push(pairs, new))
+				return -ENOMEM;
+			*place = pairs->nr - first;
+		}
+		pairs->v[first + *place - 1].n[s->group] += h->weight;
+	}
+	return 0;
+}
+
+/* Those of all samples of a row, in order of their units */
+static int count_row(struct vmp_count *t, const struct vmp_kept *kept, const struct vmp_count_hit *h, uint32_t nr,
+		     struct vmp_pairs *pairs)
+{
+	uint32_t first = pairs->nr, i;
+	int err = 0;
+
+	for (i = 0; !err && i < nr; i++) {
+		if (i + AHEAD < nr)
+			__builtin_prefetch(&kept->words.v[h[i + AHEAD].at + 4]);	/* behind the head */
+		err = count_pairs(t, (const void *)&kept->words.v[h[i].at], &h[i], pairs, first);
+	}
+	for (i = first; i < pairs->nr; i++)
+		t->place[pairs->v[i].unit] = 0;
+	if (pairs->nr > first)
+		qsort(&pairs->v[first], pairs->nr - first, sizeof(*pairs->v), by_unit);
+	return err;
+}
+
+/* Hits in order of their rows: a row's end is where the next begins */
+static int sort_hits(struct vmp_count *t, struct vmp_count_hit *sorted)
+{
+	uint32_t *at = calloc((size_t)t->m->rows + 1, sizeof(*at)), i;
+
+	if (!at)
+		return -ENOMEM;
+	for (i = 0; i < t->hits.nr; i++)
+		at[t->hits.v[i].row + 1]++;
+	for (i = 0; i < t->m->rows; i++)
+		at[i + 1] += at[i];
+	for (i = 0; i < t->hits.nr; i++)
+		sorted[at[t->hits.v[i].row]++] = t->hits.v[i];
+	free(at);
+	return 0;
+}
+
+/* Of both, each pair once; @more may be taken */
+static int merge_pairs(struct vmp_pairs *to, struct vmp_pairs *more)
+{
+	struct vmp_pairs all = { 0 };
+	uint32_t a = 0, b = 0;
+	int g, d;
+
+	if (!to->nr) {
+		all = *to;
+		*to = *more;
+		*more = all;
+		return 0;
+	}
+	if (vmp_vec_reserve(&all, to->nr) || vmp_vec_reserve(&all, to->nr + more->nr))
+		return -ENOMEM;
+	while (a < to->nr || b < more->nr) {
+		struct vmp_pair *out = &all.v[all.nr++];
+
+		d = a == to->nr ? 1 : b == more->nr ? -1 : by_row(&to->v[a], &more->v[b]);
+		*out = d > 0 ? more->v[b] : to->v[a];
+		for (g = 0; !d && g < VMP_GROUPS; g++)
+			out->n[g] += more->v[b].n[g];
+		a += d <= 0;
+		b += d >= 0;
+	}
+	vmp_vec_free(to);
+	*to = all;
+	return 0;
+}
+
+static int count_rows(struct vmp_count *t, const struct vmp_kept *kept)
+{
+	struct vmp_count_hit *sorted = malloc(((size_t)t->hits.nr + 1) * sizeof(*sorted));
+	struct vmp_pairs pairs = { 0 };
+	uint32_t i, end;
+	int err = sorted ? sort_hits(t, sorted) : -ENOMEM;
+
+	for (i = 0; !err && i < t->hits.nr; i = end) {
+		for (end = i; end < t->hits.nr && sorted[end].row == sorted[i].row; end++)
+			;
+		err = count_row(t, kept, &sorted[i], end - i, &pairs);
+	}
+	if (!err)
+		err = merge_pairs(&t->pairs, &pairs);
+	vmp_vec_free(&pairs);
+	free(sorted);
+	return err;
+}
+
+int vmp_count_kept(struct vmp_count *t, const struct vmp_kept *kept)
+{
+	const struct vmp_kept_sample *s;
+	uint32_t at = 0, here;
+	int err = 0;
+
+	t->hits.nr = 0;
+	while (!err && (here = at, s = vmp_kept_next(kept, &at)))
+		err = count_sample(t, s, here);
+	return err ? err : count_rows(t, kept);
+}
+
+/* ------------------------------------------------------------------- all */
+
+int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_set_kept *from)
+{
+	const struct vmp_set *set = m->set;
+	const uint32_t *raws = from && from->raw.nr ? from->raw.v : NULL;
+	uint32_t nr = raws ? from->raw.nr : set->raws.nr, i;
+
+	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE };
+	t->seen_as = malloc(((size_t)nr + 1) * sizeof(*t->seen_as));
+	t->block = vmp_big_alloc(((size_t)set->blocks.nr + 1) * sizeof(*t->block));
+	t->place = calloc((size_t)set->units.nr + 1, sizeof(*t->place));
+	if (!t->seen_as || !t->block || !t->place)
+		return -ENOMEM;
+	for (i = 0; i < set->blocks.nr; i++)
+		t->block[i] = (struct vmp_count_block){ .insns = set->blocks.v[i].insns, .hist = m->hist_of[i] };
+	for (i = 0; i < nr; i++) {
+		const struct vmp_raw *raw = &set->raws.raw[raws ? raws[i] : i];
+
+		t->seen_as[i] = (struct vmp_seen_as){
+			raw->target, raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,
+		};
+	}
+	return 0;
+}
+
+int vmp_count_merge(struct vmp_measure *m, struct vmp_count *t)
+{
+	uint32_t i;
+
+	m->counts |= t->counts;
+	for (i = 0; i < m->set->blocks.nr; i++) {
+		m->cpi[i].n += t->block[i].cpi.n;
+		m->cpi[i].sum += t->block[i].cpi.sum;
+	}
+	return merge_pairs(&m->pairs, &t->pairs);
+}
+
+void vmp_count_deinit(struct vmp_count *t)
+{
+	free(t->seen_as);
+	free(t->block);
+	free(t->place);
+	vmp_vec_free(&t->hits);
+	vmp_vec_free(&t->pairs);
+}

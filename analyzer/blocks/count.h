@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * count.h - one thread's part of the second pass.
+ *
+ * Pairs are counted row by row: a row's units are few, so that a table by number of
+ * the unit has no more of them than fit into a cache, and nothing is hashed.
+ */
+#ifndef VMP_COUNT_H
+#define VMP_COUNT_H
+
+#include "blocks/measure.h"
+
+/* What a raw became */
+struct vmp_seen_as {
+	uint32_t number;	/* of the unit or landing */
+	uint32_t block;		/* VMP_NONE none */
+};
+
+/* All that a step of a window touches of its block: half a line of cache */
+struct vmp_count_block {
+	struct vmp_cpi cpi;
+	uint32_t insns;
+	uint32_t hist;		/* VMP_NONE none */
+	uint64_t reserved;
+};
+
+/* A sample that pairs are counted of */
+struct vmp_count_hit {
+	uint32_t at;		/* in what is kept */
+	uint32_t row, weight;
+};
+
+struct vmp_count {
+	struct vmp_measure *m;
+	struct vmp_seen_as *seen_as;	/* by number in what is kept */
+	struct vmp_count_block *block;
+	uint32_t *place;	/* by unit: number + 1 of its pair in the row that is counted */
+	VMP_VEC(struct vmp_count_hit) hits;
+	struct vmp_pairs pairs;
+	uint32_t phase;		/* of the timed sample before */
+	int counts;
+};
+
+/** vmp_count_init() - @from: NULL, what is kept has the numbers of the set's raws.  Return: 0 or -ENOMEM. */
+int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_set_kept *from);
+void vmp_count_deinit(struct vmp_count *t);
+
+/** vmp_count_kept() - All that is kept.  Of what all threads share, it adds by relaxed atomics.  Return: 0 or -ENOMEM. */
+int vmp_count_kept(struct vmp_count *t, const struct vmp_kept *kept);
+
+/** vmp_count_merge() - Once threads are through: add what is not shared.  Return: 0 or -ENOMEM. */
+int vmp_count_merge(struct vmp_measure *m, struct vmp_count *t);
+
+#endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* estimate.c - what the chain says of blocks, its error, and which figure is used for which block. */
+#include "blocks/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "blocks/chain.h"
+#include "util/parallel.h"
+
+#define USABLE		4.0	/* samples in a block for its share of time to say something */
+
+const char *vmp_source_key(enum vmp_source source)
+{
+	static const char *const keys[VMP_SOURCE_NR] = { "none", "cpi", "time", "lbr" };
+
+	return source < VMP_SOURCE_NR ? keys[source] : "";
+}
+
+/* ------------------------------------------------------------------- chain */
+
+/* Blocks, without one group */
+struct without {
+	double *executions, *cycles;
+};
+
+/* Groups that a thread leaves out, one after the other */
+struct worker {
+	struct vmp_estimates *e;
+	const struct vmp_chain *chain;
+	const struct vmp_solution *all;
+	struct without *without;	/* by group */
+	unsigned int first, step;
+	int err;
+};
+
+/* What the whole says */
+static void take(struct vmp_estimates *e, const struct vmp_solution *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->m->set->blocks.nr; i++) {
+		struct vmp_estimate *b = &e->block[i];
+
+		b->samples = s->time[i];
+		e->samples += s->time[i];
+		b->executions = s->block[i] > 0 ? s->block[i] : NAN;
+		b->cycles[VMP_SOURCE_TIME] = s->block[i] > 0 ? s->time[i] * e->period / s->block[i] : NAN;
+	}
+	memcpy(e->unit, s->unit, e->m->set->units.nr * sizeof(*e->unit));
+	e->guessed_part = s->guessed;
+}
+
+static void take_group(struct worker *w, const struct vmp_solution *s, unsigned int group)
+{
+	const struct vmp_set *set = w->e->m->set;
+	struct without *to = &w->without[group];
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		/* a group less is so much less of everything */
+		to->executions[i] = s->block[i] * VMP_GROUPS / (VMP_GROUPS - 1);
+		to->cycles[i] = s->block[i] > 0 ? s->time[i] * w->e->period / s->block[i] : 0;
+	}
+	for (i = 0; w->e->unit_without[group] && i < set->units.nr; i++)
+		w->e->unit_without[group][i] = (float)s->unit[i];
+}
+
+/* Each group begins with what the whole said: how many threads there are says nothing. */
+static void *solve_groups(void *arg)
+{
+	struct worker *w = arg;
+	struct vmp_solution s;
+	unsigned int g;
+
+	w->err = vmp_solution_init(&s, w->chain);
+	for (g = w->first; !w->err && g < VMP_GROUPS; g += w->step) {
+		memcpy(s.x, w->all->x, w->e->m->rows * sizeof(*s.x));
+		vmp_chain_solve(w->chain, &s, (int)g);
+		take_group(w, &s, g);
+	}
+	vmp_solution_deinit(&s);
+	return NULL;
+}
+
+static int solve_all_groups(struct vmp_estimates *e, const struct vmp_chain *c, const struct vmp_solution *all,
+			    struct without without[VMP_GROUPS])
+{
+	unsigned int nr = vmp_scan_threads(), i;
+	struct worker w[VMP_PARALLEL_MAX];
+	void *args[VMP_PARALLEL_MAX];
+	int err = 0;
+
+	for (i = 0; i < nr; i++) {
+		w[i] = (struct worker){ .e = e, .chain = c, .all = all, .without = without, .first = i, .step = nr };
+		args[i] = &w[i];
+	}
+	vmp_parallel(solve_groups, args, nr);
+	for (i = 0; i < nr; i++)
+		err = err ? err : w[i].err;
+	return err;
+}
+
+double vmp_error_of(const double without[VMP_GROUPS])
+{
+	double sum = 0, squares = 0, mean, v;
+	int g;
+
+	for (g = 0; g < VMP_GROUPS; g++) {
+		sum += without[g];
+		squares += without[g] * without[g];
+	}
+	mean = sum / VMP_GROUPS;
+	v = squares / VMP_GROUPS - mean * mean;
+	return v > 0 ? sqrt(v * (VMP_GROUPS - 1)) : 0;
+}
+
+/* Where next to no window shows a block, groups without it have no runs to differ by, but cycles
+   that are far off: both are the same uncertainty. */
+static void widen(struct vmp_estimate *b)
+{
+	double part = b->cycles[VMP_SOURCE_TIME] > 0 ? b->error / b->cycles[VMP_SOURCE_TIME] : 0;
+
+	if (b->executions * part > b->executions_error)
+		b->executions_error = b->executions * part;
+}
+
+static void take_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS])
+{
+	double executions[VMP_GROUPS], cycles[VMP_GROUPS];
+	uint32_t i;
+	int g;
+
+	for (i = 0; i < e->m->set->blocks.nr; i++) {
+		for (g = 0; g < VMP_GROUPS; g++) {
+			executions[g] = without[g].executions[i];
+			cycles[g] = without[g].cycles[i];
+		}
+		e->block[i].executions_error = vmp_error_of(executions);
+		e->block[i].error = vmp_error_of(cycles);
+		widen(&e->block[i]);
+	}
+}
+
+static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROUPS], int units)
+{
+	size_t blocks = (size_t)e->m->set->blocks.nr + 1, nr = (size_t)e->m->set->units.nr + 1;
+	int g;
+
+	e->unit = calloc(nr, sizeof(*e->unit));
+	if (!e->unit)
+		return -ENOMEM;
+	for (g = 0; g < VMP_GROUPS; g++) {
+		without[g].executions = calloc(blocks, sizeof(double));
+		without[g].cycles = calloc(blocks, sizeof(double));
+		if (units)
+			e->unit_without[g] = calloc(nr, sizeof(*e->unit_without[g]));
+		if (!without[g].executions || !without[g].cycles || (units && !e->unit_without[g]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int timed(struct vmp_estimates *e, int units)
+{
+	struct without without[VMP_GROUPS] = { { 0 } };
+	struct vmp_solution all = { 0 };
+	struct vmp_chain c;
+	int g, err = vmp_chain_init(&c, e->m, e->period, e->by_instructions);
+
+	if (!err)
+		err = vmp_solution_init(&all, &c);
+	if (!err)
+		err = alloc_groups(e, without, units);
+	if (!err) {
+		vmp_chain_solve(&c, &all, VMP_CHAIN_ALL);
+		take(e, &all);
+		err = solve_all_groups(e, &c, &all, without);
+	}
+	if (!err)
+		take_errors(e, without);
+	for (g = 0; g < VMP_GROUPS; g++) {
+		free(without[g].executions);
+		free(without[g].cycles);
+	}
+	vmp_solution_deinit(&all);
+	vmp_chain_deinit(&c);
+	return err;
+}
+
+/* ------------------------------------------------------------------- choice */
+
+/* Equation 1, and what the processor counted itself */
+static void untimed(struct vmp_estimates *e)
+{
+	const struct vmp_set *set = e->m->set;
+	uint64_t cycled = 0, n = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct vmp_cpi *s = &e->m->cpi[i];
+		struct vmp_estimate *x = &e->block[i];
+
+		*x = (struct vmp_estimate){ .executions = NAN, .executions_error = NAN, .error = NAN };
+		x->cycles[VMP_SOURCE_NONE] = x->cycles[VMP_SOURCE_TIME] = NAN;
+		x->cycles[VMP_SOURCE_CPI] = s->n && b->insns ?
+			(double)s->sum / VMP_CPI_ONE / (double)s->n * b->insns : NAN;
+		x->cycles[VMP_SOURCE_LBR] = b->cycled ? (double)b->cycles / b->cycled : NAN;
+		e->guessed += b->insns ? 0 : b->n;
+		cycled += b->cycled;
+		n += b->n;
+	}
+	e->source = 2 * cycled > n ? VMP_SOURCE_LBR : VMP_SOURCE_CPI;
+}
+
+/* Which figure the summary uses for a block */
+static void choose(struct vmp_estimates *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->m->set->blocks.nr; i++) {
+		struct vmp_estimate *b = &e->block[i];
+
+		if (!e->m->set->blocks.v[i].insns)	/* its runs hang on a guess */
+			b->executions = b->executions_error = b->cycles[VMP_SOURCE_TIME] = b->error = NAN;
+		b->source = e->source;
+		if (b->source == VMP_SOURCE_TIME && (b->samples < USABLE || isnan(b->cycles[VMP_SOURCE_TIME])))
+			b->source = VMP_SOURCE_CPI;
+		if (isnan(b->cycles[b->source]))
+			b->source = VMP_SOURCE_NONE;
+		if (b->source == VMP_SOURCE_LBR && e->period > 0) {
+			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
+			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
+		}
+	}
+}
+
+static int is_cycles(const struct vmp_model *m)
+{
+	const char *event = vmp_model_name(m, m->meta.event);
+
+	return !strncmp(event, "cycles", 6) && (!event[6] || event[6] == ':');
+}
+
+static int has_second_samples(const struct vmp_measure *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->set->landings.nr; i++)
+		if (vmp_groups_without(&m->seconds[i], VMP_GROUPS) > 0)
+			return 1;
+	return 0;
+}
+
+int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int units)
+{
+	struct vmp_estimates *e = calloc(1, sizeof(*e));
+	const struct vmp_model *model = m->set->m;
+	int err = 0, paired = vmp_weigh_paired(model);
+
+	if (!e)
+		return -ENOMEM;
+	e->m = m;
+	e->block = calloc((size_t)m->set->blocks.nr + 1, sizeof(*e->block));
+	if (!e->block) {
+		free(e);
+		return -ENOMEM;
+	}
+	untimed(e);
+	if (is_cycles(model))
+		e->period = paired ? (double)model->pair.cycles : (double)model->meta.period;
+	e->by_instructions = paired && has_second_samples(m);
+	if (e->period > 0 && (m->counts || e->by_instructions)) {
+		err = timed(e, units);
+		if (e->source == VMP_SOURCE_CPI)
+			e->source = VMP_SOURCE_TIME;
+	}
+	if (err) {
+		vmp_estimate_destroy(e);
+		return err;
+	}
+	choose(e);
+	*out = e;
+	return 0;
+}
+
+void vmp_estimate_destroy(struct vmp_estimates *e)
+{
+	int g;
+
+	if (!e)
+		return;
+	for (g = 0; g < VMP_GROUPS; g++)
+		free(e->unit_without[g]);
+	free(e->unit);
+	free(e->block);
+	free(e);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * estimate.h - how often each block ran, and how long it took; the derivation is in
+ * docs/block-timing.md.
+ */
+#ifndef VMP_ESTIMATE_H
+#define VMP_ESTIMATE_H
+
+#include "blocks/measure.h"
+
+/* Where a block's cycles come from */
+enum vmp_source {
+	VMP_SOURCE_NONE,
+	VMP_SOURCE_CPI,		/* equation 1: CPI of the samples times instructions */
+	VMP_SOURCE_TIME,	/* share of time by share of executions */
+	VMP_SOURCE_LBR,		/* counted by the processor */
+	VMP_SOURCE_NR
+};
+
+/** vmp_source_key() - "cpi" */
+const char *vmp_source_key(enum vmp_source source);
+
+struct vmp_estimate {
+	double samples;		/* taken in it, shared out where blocks overlap */
+	double executions;	/* in the session; NAN unknown */
+	double executions_error;	/* standard error; NAN unknown */
+	double cycles[VMP_SOURCE_NR];	/* of one execution; NAN unknown */
+	double error;		/* standard error of cycles[VMP_SOURCE_TIME]; NAN unknown */
+	enum vmp_source source;	/* the one in use */
+};
+
+struct vmp_estimates {
+	const struct vmp_measure *m;
+	struct vmp_estimate *block;	/* by number of the block */
+	double *unit;			/* executions by number of the unit; NULL: not known */
+	float *unit_without[VMP_GROUPS];	/* the same without one group; NULL: not wanted */
+	double samples;			/* in all blocks */
+	double period;			/* cycles that a sample stands for; 0: it was another event */
+	int by_instructions;		/* executions come from samples of instructions */
+	enum vmp_source source;		/* the one in use where it can be */
+	uint64_t guessed;		/* steps whose instructions had to be guessed for the scale */
+	double guessed_part;		/* of all instructions of the scale */
+};
+
+/** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group. */
+double vmp_error_of(const double without[VMP_GROUPS]);
+
+/**
+ * vmp_estimate_create() - From what was counted.
+ * @units: Keep unit_without[], too.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int units);
+void vmp_estimate_destroy(struct vmp_estimates *e);
+
+#endif

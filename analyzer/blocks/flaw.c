@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flaw.c - the names of flaws. */
+#include "blocks/flaw.h"
+
+static const struct {
+	const char *key, *text;
+} flaws[VMP_FLAW_NR] = {
+	[VMP_FLAW_NONE] = { "good", "good" },
+	[VMP_FLAW_SWITCHED] = { "other_address_space", "user code from before a switch of address spaces" },
+	[VMP_FLAW_UNKNOWN] = { "unknown_process", "of an unknown process" },
+	[VMP_FLAW_UNMAPPED] = { "unmapped", "outside of any mapping" },
+	[VMP_FLAW_DATA] = { "not_code", "in a file, but not in its code" },
+	[VMP_FLAW_ANON] = { "anonymous", "code that lies in no file (JIT, the host's vdso)" },
+	[VMP_FLAW_NO_FILE] = { "no_object", "the program's file is not in the object cache" },
+	[VMP_FLAW_NO_KERNEL] = { "no_kernel_text", "the kernel's text is not here (guests: --vmlinux FILE)" },
+	[VMP_FLAW_MIXED] = { "mixed", "begin in user code and end in the kernel, or in another file" },
+	[VMP_FLAW_BACKWARD] = { "backward", "end before they begin" },
+	[VMP_FLAW_LONG] = { "too_long", "longer than any straight code" },
+	[VMP_FLAW_MIDDLE] = { "middle_of_instruction", "an address in the middle of an instruction" },
+	[VMP_FLAW_PASSES] = { "passes_branch", "go on behind a jump or return" },
+	[VMP_FLAW_NO_BRANCH] = { "no_branch", "end with an instruction that is no branch" },
+};
+
+const char *vmp_flaw_text(enum vmp_flaw flaw)
+{
+	return flaw < VMP_FLAW_NR ? flaws[flaw].text : "";
+}
+
+const char *vmp_flaw_key(enum vmp_flaw flaw)
+{
+	return flaw < VMP_FLAW_NR ? flaws[flaw].key : "";
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* listing.c - which functions are meant, where they begin and end, and what is known of each instruction. */
+#include "blocks/listing.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "blocks/placed.h"
+#include "report/gather.h"
+#include "util/bound.h"
+
+/* Samples at a point */
+struct hit {
+	uint32_t point;
+	uint64_t n;
+};
+
+struct work {
+	struct vmp_set *set;
+	const struct vmp_estimates *e;
+	const char *function, *module;
+	struct vmp_listings *out;
+	VMP_VEC(struct hit) hits;
+	struct vmp_hash by_start;	/* listings by object and where they begin */
+	struct vmp_places at_hits, at_landings, blocks;	/* blocks by where they begin */
+};
+
+static int matches(const struct work *w, const struct vmp_point *p)
+{
+	const struct vmp_model *m = w->set->m;
+
+	return !fnmatch(w->function, vmp_model_name(m, p->function), 0) &&
+	       (!w->module || !fnmatch(w->module, vmp_model_name(m, p->module), 0));
+}
+
+/* ---------------------------------------------------------------- samples */
+
+static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
+		    const struct vmp_gathered *g)
+{
+	struct work *w = arg;
+	struct hit hit = { .n = g->samples };
+	uint32_t context;
+	int err;
+
+	(void)place;
+	if (s->second || s->from.kind == VMP_KIND_GUEST_NESTED || s->from.kind > VMP_KIND_VMM_USER ||
+	    !vmp_set_wanted(w->set, &s->from))
+		return 0;
+	w->out->samples += g->samples;
+	err = vmp_points_context(&w->set->points, &s->from, &context);
+	if (!err)
+		err = vmp_points_find(&w->set->points, context, g->addr, &hit.point);
+	if (err || !matches(w, &w->set->points.points.v[hit.point]))
+		return err;
+	return vmp_vec_push(&w->hits, hit);
+}
+
+static void on_restart(void *arg)
+{
+	struct work *w = arg;
+
+	w->hits.nr = 0;
+	w->out->samples = 0;
+}
+
+/* -------------------------------------------------------------- functions */
+
+/* Bounds of the function at a point, in its object.  Return: 0, -ENOENT */
+static int bounds(const struct work *w, const struct vmp_point *p, uint64_t *start, uint64_t *end)
+{
+	const struct vmp_object *o = &w->set->points.objects.v[p->object];
+	const struct vmp_symbol *sym;
+
+	if (o->code) {
+		sym = vmp_elf_symbol(o->code, p->addr - o->slide);
+	} else if (o->kernel && o->vm != VMP_NONE && o->file != VMP_NONE) {
+		sym = vmp_symtab_find(&w->set->m->vms.v[o->vm].boots.v[o->file].ksyms, p->addr);
+		if (!sym)
+			return -ENOENT;
+		*start = sym->start;
+		*end = sym->end;
+		return 0;
+	} else {
+		sym = NULL;
+	}
+	if (!sym)
+		return -ENOENT;
+	*start = sym->start + o->slide;
+	*end = sym->end + o->slide;
+	return 0;
+}
+
+static int find_function(struct work *w, uint32_t point, uint32_t *out)
+{
+	const struct vmp_point *p = &w->set->points.points.v[point];
+	struct vmp_listing new = { .object = p->object, .function = p->function, .module = p->module };
+	const uint32_t *i;
+	uint64_t sum;
+
+	*out = VMP_NONE;
+	if (p->object == VMP_NONE || bounds(w, p, &new.start, &new.end))
+		return 0;
+	for (sum = vmp_hash_mix(new.start) + new.object; (i = vmp_hash_find(&w->by_start, sum)); sum++) {
+		*out = *i;
+		if (w->out->list.v[*i].object == new.object && w->out->list.v[*i].start == new.start)
+			return 0;
+	}
+	*out = w->out->list.nr;
+	return vmp_vec_push(&w->out->list, new) || vmp_hash_set(&w->by_start, sum, *out) ? -ENOMEM : 0;
+}
+
+static int find_functions(struct work *w)
+{
+	uint32_t i, n;
+	int err = 0;
+
+	for (i = 0; !err && i < w->hits.nr; i++) {
+		err = find_function(w, w->hits.v[i].point, &n);
+		if (!err && n != VMP_NONE)
+			w->out->list.v[n].samples += w->hits.v[i].n;
+	}
+	for (i = 0; !err && i < w->set->blocks.nr; i++)
+		if (matches(w, &w->set->points.points.v[w->set->blocks.v[i].start]))
+			err = find_function(w, w->set->blocks.v[i].start, &n);
+	return err;
+}
+
+/* ------------------------------------------------------------ instructions */
+
+static int decode(struct work *w, struct vmp_listing *l)
+{
+	const struct vmp_points *p = &w->set->points;
+	struct vmp_listed x = { .addr = l->start };
+	enum vmp_flow flow;
+	const uint8_t *code;
+	size_t len;
+
+	code = vmp_points_code(p, l->object, l->start, &len);
+	for (; code && x.addr < l->end; x.addr += x.bytes) {
+		size_t at = x.addr - l->start;
+
+		x.bytes = at < len ? vmp_decode_step(w->set->stepper.decoder, code + at, len - at, &flow) : 0;
+		if (vmp_vec_push(&l->insns, x))
+			return -ENOMEM;
+		if (!x.bytes)
+			break;
+	}
+	return 0;
+}
+
+struct sought {
+	const struct vmp_listing *l;
+	uint64_t addr;
+};
+
+static int lies_before(const void *arg, uint32_t insn)
+{
+	const struct sought *s = arg;
+
+	return s->l->insns.v[insn].addr < s->addr;
+}
+
+/* Number of the first instruction at an address or behind it */
+static uint32_t first_at(const struct vmp_listing *l, uint64_t addr)
+{
+	const struct sought s = { l, addr };
+
+	return vmp_bound(l->insns.nr, lies_before, &s);
+}
+
+/* The instruction at an address, NULL: in the middle of one, or outside */
+static struct vmp_listed *at(struct vmp_listing *l, uint64_t addr)
+{
+	uint32_t i = first_at(l, addr);
+
+	return i < l->insns.nr && l->insns.v[i].addr == addr ? &l->insns.v[i] : NULL;
+}
+
+static int index_all(struct work *w)
+{
+	const struct vmp_set *set = w->set;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < w->hits.nr; i++)
+		err = vmp_places_add(&w->at_hits, &set->points, w->hits.v[i].point, i);
+	for (i = 0; !err && i < set->landings.nr; i++)
+		if (!set->landings.v[i].flaw)
+			err = vmp_places_add(&w->at_landings, &set->points, set->landings.v[i].at, i);
+	for (i = 0; !err && i < set->blocks.nr; i++)
+		err = vmp_places_add(&w->blocks, &set->points, set->blocks.v[i].start, i);
+	vmp_places_sort(&w->at_hits);
+	vmp_places_sort(&w->at_landings);
+	vmp_places_sort(&w->blocks);
+	return err;
+}
+
+/* Blocks that begin before the function may reach into it */
+static void add_runs(const struct work *w, struct vmp_listing *l)
+{
+	uint64_t from = l->start > VMP_STRAIGHT_BYTES ? l->start - VMP_STRAIGHT_BYTES : 0;
+	uint32_t i, k;
+
+	for (i = vmp_places_first(&w->blocks, l->object, from); vmp_places_until(&w->blocks, i, l->object, l->end); i++) {
+		const struct vmp_block_code *b = &w->set->blocks.v[w->blocks.v[i].number];
+		uint64_t end = w->set->points.points.v[b->end].addr;
+		double runs = w->e->block[w->blocks.v[i].number].executions;
+
+		if (isnan(runs))
+			continue;
+		for (k = first_at(l, w->blocks.v[i].addr); k < l->insns.nr && l->insns.v[k].addr <= end; k++)
+			l->insns.v[k].runs += runs;
+	}
+}
+
+static void add_samples(const struct work *w, struct vmp_listing *l)
+{
+	const struct vmp_places *p = &w->at_hits;
+	struct vmp_listed *x;
+	uint32_t i;
+
+	for (i = vmp_places_first(p, l->object, l->start); vmp_places_until(p, i, l->object, l->end); i++) {
+		x = at(l, p->v[i].addr);
+		if (x)
+			x->samples += w->hits.v[p->v[i].number].n;
+	}
+	p = &w->at_landings;
+	for (i = vmp_places_first(p, l->object, l->start); vmp_places_until(p, i, l->object, l->end); i++) {
+		x = at(l, p->v[i].addr);
+		if (x)
+			x->landed += (uint64_t)vmp_groups_without(&w->e->m->landings[p->v[i].number], VMP_GROUPS);
+	}
+	for (i = 0; i < l->insns.nr; i++) {
+		x = &l->insns.v[i];
+		x->cycles = x->runs > 0 && w->e->period > 0 ? (double)x->landed * w->e->period / x->runs : NAN;
+	}
+}
+
+static int most_first(const void *pa, const void *pb, void *arg)
+{
+	const struct vmp_listing *a = pa, *b = pb;
+	const struct vmp_set *set = arg;
+	int d;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	d = strcmp(vmp_model_name(set->m, a->module), vmp_model_name(set->m, b->module));
+	return d ? d : a->start < b->start ? -1 : a->start > b->start;
+}
+
+int vmp_listings_create(struct vmp_listings **out, struct vmp_set *set, const struct vmp_estimates *e,
+			const char *function, const char *module)
+{
+	struct work w = { .set = set, .e = e, .function = function, .module = module };
+	const struct vmp_gather g = { .place = on_place, .restart = on_restart, .arg = &w, .by_address = 1 };
+	uint32_t i;
+	int err;
+
+	w.out = calloc(1, sizeof(*w.out));
+	if (!w.out)
+		return -ENOMEM;
+	err = vmp_gather(set->m, &g);
+	if (!err)
+		err = find_functions(&w);
+	if (!err)
+		err = index_all(&w);
+	for (i = 0; !err && i < w.out->list.nr; i++) {
+		struct vmp_listing *l = &w.out->list.v[i];
+
+		err = decode(&w, l);
+		add_runs(&w, l);
+		add_samples(&w, l);
+	}
+	vmp_vec_free(&w.hits);
+	vmp_hash_free(&w.by_start);
+	vmp_vec_free(&w.at_hits);
+	vmp_vec_free(&w.at_landings);
+	vmp_vec_free(&w.blocks);
+	if (err) {
+		vmp_listings_destroy(w.out);
+		return err;
+	}
+	if (w.out->list.nr)
+		qsort_r(w.out->list.v, w.out->list.nr, sizeof(*w.out->list.v), most_first, set);
+	*out = w.out;
+	return 0;
+}
+
+void vmp_listings_destroy(struct vmp_listings *l)
+{
+	uint32_t i;
+
+	if (!l)
+		return;
+	for (i = 0; i < l->list.nr; i++)
+		vmp_vec_free(&l->list.v[i].insns);
+	vmp_vec_free(&l->list);
+	free(l);
+}

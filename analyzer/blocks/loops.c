@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* loops.c - headers by address, what enters them, and what an iteration takes. */
+#include "blocks/loops.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "blocks/placed.h"
+
+struct work {
+	const struct vmp_set *set;
+	const struct vmp_estimates *e;
+	struct vmp_loops *out;
+	struct vmp_places nexts, starts, landings;	/* units by next and by start; landings */
+	struct vmp_groups *upto;	/* by number in landings: samples of all before it */
+};
+
+static const struct vmp_point *point(const struct work *w, uint32_t p)
+{
+	return &w->set->points.points.v[p];
+}
+
+static int goes_back(const struct work *w, const struct vmp_unit *u)
+{
+	const struct vmp_point *from, *to;
+
+	if (u->flaw || u->end == VMP_NONE || u->next == VMP_NONE)
+		return 0;
+	if (u->flow != VMP_FLOW_COND && u->flow != VMP_FLOW_JUMP && u->flow != VMP_FLOW_JUMP_IND)
+		return 0;
+	from = point(w, u->end);
+	to = point(w, u->next);
+	return from->object == to->object && from->object != VMP_NONE && !to->flaw && to->addr <= from->addr &&
+	       to->function == from->function;
+}
+
+static int find_loops(struct work *w)
+{
+	uint32_t *of = malloc((w->set->points.points.nr + 1) * sizeof(*of)), i;
+	int err = of ? 0 : -ENOMEM;
+
+	if (of)
+		memset(of, 0xff, (w->set->points.points.nr + 1) * sizeof(*of));
+	for (i = 0; !err && i < w->set->units.nr; i++) {
+		const struct vmp_unit *u = &w->set->units.v[i];
+		struct vmp_loop new = { .header = u->next }, *l;
+
+		if (!goes_back(w, u))
+			continue;
+		if (of[u->next] == VMP_NONE) {
+			of[u->next] = w->out->list.nr;
+			err = vmp_vec_push(&w->out->list, new);
+			if (err)
+				break;
+		}
+		l = &w->out->list.v[of[u->next]];
+		l->seen += u->n;
+		if (point(w, u->end)->addr > l->end)
+			l->end = point(w, u->end)->addr;
+	}
+	free(of);
+	return err;
+}
+
+/* ------------------------------------------------------------------ levels */
+
+/* By object, the outer before the inner */
+static int by_place(const void *pa, const void *pb, void *arg)
+{
+	const struct vmp_loop *a = pa, *b = pb;
+	const struct work *w = arg;
+	const struct vmp_point *x = point(w, a->header), *y = point(w, b->header);
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return a->end > b->end ? -1 : a->end < b->end;
+}
+
+static int same_function(const struct work *w, const struct vmp_loop *a, const struct vmp_loop *b)
+{
+	const struct vmp_point *x = point(w, a->header), *y = point(w, b->header);
+
+	return x->object == y->object && x->function == y->function;
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Loops of one function by where they end; most[] is a Fenwick tree: levels + 1 of those that end up to there */
+struct levels {
+	uint64_t *end;
+	uint32_t *most;
+	uint32_t nr;
+};
+
+static uint32_t rank_of(const struct levels *t, uint64_t end)
+{
+	const uint64_t *e = bsearch(&end, t->end, t->nr, sizeof(end), by_address);
+
+	while (e > t->end && e[-1] == end)
+		e--;
+	return (uint32_t)(e - t->end) + 1;
+}
+
+/* Those behind a loop that end before it does, or with it, lie in it */
+static void level_of(struct levels *t, struct vmp_loop *l)
+{
+	uint32_t rank = rank_of(t, l->end), i;
+
+	l->level = 0;
+	for (i = rank; i; i -= i & -i)
+		l->level = t->most[i] > l->level ? t->most[i] : l->level;
+	for (i = rank; i <= t->nr; i += i & -i)
+		t->most[i] = t->most[i] > l->level + 1 ? t->most[i] : l->level + 1;
+}
+
+static int find_levels(struct work *w)
+{
+	struct vmp_loop *v = w->out->list.v;
+	uint32_t nr = w->out->list.nr, first, last, i;
+	struct levels t = {
+		.end = malloc(((size_t)nr + 1) * sizeof(*t.end)), .most = malloc(((size_t)nr + 1) * sizeof(*t.most)),
+	};
+	int err = t.end && t.most ? 0 : -ENOMEM;
+
+	if (nr)
+		qsort_r(v, nr, sizeof(*v), by_place, w);
+	for (first = 0; !err && first < nr; first = last) {
+		for (last = first; last < nr && same_function(w, &v[first], &v[last]); last++)
+			t.end[last - first] = v[last].end;
+		t.nr = last - first;
+		qsort(t.end, t.nr, sizeof(*t.end), by_address);
+		memset(t.most, 0, ((size_t)t.nr + 1) * sizeof(*t.most));
+		for (i = last; i-- > first; )
+			level_of(&t, &v[i]);
+	}
+	free(t.end);
+	free(t.most);
+	return err;
+}
+
+/* ----------------------------------------------------------------- figures */
+
+/* [VMP_GROUPS]: of all; else without one group */
+struct figures {
+	double entries[VMP_GROUPS + 1], back[VMP_GROUPS + 1], samples[VMP_GROUPS + 1];
+};
+
+static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
+{
+	const struct vmp_point *h = point(w, l->header), *x;
+
+	if (p == VMP_NONE)
+		return 0;
+	x = point(w, p);
+	return x->object == h->object && x->addr >= h->addr && x->addr <= l->end;
+}
+
+static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], uint32_t unit)
+{
+	int g;
+
+	to[VMP_GROUPS] += w->e->unit[unit];
+	for (g = 0; g < VMP_GROUPS; g++)
+		to[g] += (double)w->e->unit_without[g][unit];
+}
+
+/* Samples of landings up to each, as they lie in memory */
+static int sum_landings(struct work *w)
+{
+	uint32_t i;
+	int g;
+
+	w->upto = calloc((size_t)w->landings.nr + 1, sizeof(*w->upto));
+	for (i = 0; w->upto && i < w->landings.nr; i++)
+		for (g = 0; g < VMP_GROUPS; g++)
+			w->upto[i + 1].n[g] = w->upto[i].n[g] + w->e->m->landings[w->landings.v[i].number].n[g];
+	return w->upto ? 0 : -ENOMEM;
+}
+
+static int index_all(struct work *w)
+{
+	const struct vmp_points *points = &w->set->points;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < w->set->units.nr; i++) {
+		const struct vmp_unit *u = &w->set->units.v[i];
+
+		if (u->flaw || u->next == VMP_NONE)
+			continue;
+		err = vmp_places_add(&w->nexts, points, u->next, i);
+		if (!err && u->block != VMP_NONE)
+			err = vmp_places_add(&w->starts, points, u->start, i);
+	}
+	for (i = 0; !err && i < w->set->landings.nr; i++)
+		if (!w->set->landings.v[i].flaw)
+			err = vmp_places_add(&w->landings, points, w->set->landings.v[i].at, i);
+	vmp_places_sort(&w->nexts);
+	vmp_places_sort(&w->starts);
+	vmp_places_sort(&w->landings);
+	return err ? err : sum_landings(w);
+}
+
+static void count_entries(const struct work *w, const struct vmp_loop *l, struct figures *f)
+{
+	const struct vmp_point *h = point(w, l->header);
+	uint64_t before = h->addr > VMP_STRAIGHT_BYTES ? h->addr - VMP_STRAIGHT_BYTES : 0;
+	uint32_t i, n;
+
+	for (i = vmp_places_first(&w->nexts, h->object, h->addr);
+	     vmp_places_until(&w->nexts, i, h->object, h->addr + 1); i++) {
+		n = w->nexts.v[i].number;
+		add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->entries, n);
+	}
+	/* straight code that runs into the header from before */
+	for (i = vmp_places_first(&w->starts, h->object, before);
+	     vmp_places_until(&w->starts, i, h->object, h->addr); i++) {
+		n = w->starts.v[i].number;
+		if (point(w, w->set->units.v[n].end)->addr >= h->addr)
+			add_runs(w, f->entries, n);
+	}
+}
+
+static void count_samples(const struct work *w, const struct vmp_loop *l, struct figures *f)
+{
+	const struct vmp_point *h = point(w, l->header);
+	const struct vmp_groups *from = &w->upto[vmp_places_first(&w->landings, h->object, h->addr)];
+	const struct vmp_groups *to = &w->upto[vmp_places_first(&w->landings, h->object, l->end + 1)];
+	int g;
+
+	for (g = 0; g <= VMP_GROUPS; g++)
+		f->samples[g] = vmp_groups_without(to, g) - vmp_groups_without(from, g);
+}
+
+static double trips(const struct figures *f, int group)
+{
+	return f->entries[group] > 0 ? (f->entries[group] + f->back[group]) / f->entries[group] : NAN;
+}
+
+static double cycles(const struct figures *f, int group, double period)
+{
+	double rounds = f->entries[group] + f->back[group];
+
+	return rounds > 0 ? f->samples[group] * period / rounds : NAN;
+}
+
+static void fill(const struct work *w, struct vmp_loop *l)
+{
+	double t[VMP_GROUPS], c[VMP_GROUPS];
+	struct figures f = { 0 };
+	int g;
+
+	l->entries = l->iterations = l->trips = l->trips_error = l->cycles = l->cycles_error = NAN;
+	if (!w->e->unit)
+		return;
+	count_entries(w, l, &f);
+	count_samples(w, l, &f);
+	l->samples = f.samples[VMP_GROUPS];
+	l->entries = f.entries[VMP_GROUPS];
+	l->iterations = f.entries[VMP_GROUPS] + f.back[VMP_GROUPS];
+	l->trips = trips(&f, VMP_GROUPS);
+	l->cycles = cycles(&f, VMP_GROUPS, w->e->period);
+	for (g = 0; g < VMP_GROUPS; g++) {
+		t[g] = trips(&f, g);
+		c[g] = cycles(&f, g, w->e->period);
+	}
+	l->trips_error = isnan(l->trips) ? NAN : vmp_error_of(t);
+	l->cycles_error = isnan(l->cycles) ? NAN : vmp_error_of(c);
+}
+
+int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)
+{
+	struct work w = { .set = set, .e = e };
+	uint32_t i;
+	int err;
+
+	w.out = calloc(1, sizeof(*w.out));
+	if (!w.out)
+		return -ENOMEM;
+	err = find_loops(&w);
+	if (!err)
+		err = index_all(&w);
+	if (!err)
+		err = find_levels(&w);
+	if (!err) {
+		for (i = 0; i < w.out->list.nr; i++)
+			fill(&w, &w.out->list.v[i]);
+		*out = w.out;
+	} else {
+		vmp_loops_destroy(w.out);
+	}
+	vmp_vec_free(&w.nexts);
+	vmp_vec_free(&w.starts);
+	vmp_vec_free(&w.landings);
+	free(w.upto);
+	return err;
+}
+
+void vmp_loops_destroy(struct vmp_loops *l)
+{
+	if (!l)
+		return;
+	vmp_vec_free(&l->list);
+	free(l);
+}

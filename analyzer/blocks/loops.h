@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * loops.h - loops of a capture, by branches that go back.
+ *
+ * A branch within a function that goes to its own address or a lower one ends an
+ * iteration; where it goes is the loop's header.  The body is the code from there to the
+ * last such branch.
+ */
+#ifndef VMP_LOOPS_H
+#define VMP_LOOPS_H
+
+#include "blocks/estimate.h"
+
+struct vmp_loop {
+	uint32_t header;	/* point */
+	uint64_t end;		/* address of the last branch that goes back */
+	uint32_t level;		/* 0: no other loop lies in it */
+	uint64_t seen;		/* branches back, in windows */
+	double samples;		/* in the body's own code */
+	/* NAN: not known */
+	double entries, iterations;
+	double trips, trips_error;	/* iterations of one entry */
+	double cycles, cycles_error;	/* of one iteration, without what it calls */
+};
+
+struct vmp_loops {
+	VMP_VEC(struct vmp_loop) list;
+};
+
+/** vmp_loops_create() - Return: 0 or -ENOMEM. */
+int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e);
+void vmp_loops_destroy(struct vmp_loops *l);
+
+#endif

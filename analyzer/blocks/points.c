@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* points.c - addresses become points once. */
+#include "blocks/points.h"
+
+#include <string.h>
+
+#include "model/hosttext.h"
+
+/* ---------------------------------------------------------------- contexts */
+
+static uint32_t kernel_kind(uint32_t kind)
+{
+	switch (kind) {
+	case VMP_KIND_GUEST_USER:
+		return VMP_KIND_GUEST_KERNEL;
+	case VMP_KIND_VMM_USER:
+		return VMP_KIND_VMM_KERNEL;
+	}
+	return kind;
+}
+
+static int find_context(struct vmp_points *p, const struct vmp_origin *from, uint32_t *out)
+{
+	struct vmp_context c = { .from = *from, .wanted = 1 };
+	uint64_t sum = vmp_hash_bytes(from, sizeof(*from));
+	uint32_t *i;
+
+	for (; (i = vmp_hash_find(&p->by_context, sum)); sum++) {
+		if (!memcmp(&p->contexts.v[*i].from, from, sizeof(*from))) {
+			*out = *i;
+			return 0;
+		}
+	}
+	*out = c.kernel = p->contexts.nr;
+	return vmp_vec_push(&p->contexts, c) || vmp_hash_set(&p->by_context, sum, *out) ? -ENOMEM : 0;
+}
+
+static int is_switch(const char *name)
+{
+	return !strncmp(name, "__switch_to", 11) || !strncmp(name, "switch_mm", 9);
+}
+
+/* Where the guest's kernel switches; of what has no symbols nothing is known */
+static int find_switches(struct vmp_points *p, uint32_t context)
+{
+	const struct vmp_origin *from = &p->contexts.v[context].from;
+	const struct vmp_symtab *t;
+	uint32_t i;
+
+	if (from->kind != VMP_KIND_GUEST_KERNEL || from->epoch == VMP_NONE)
+		return 0;
+	t = &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms;
+	for (i = 0; i < t->sym.nr; i++) {
+		struct vmp_switch s = { context, t->sym.v[i].start, t->sym.v[i].end };
+
+		if (is_switch(t->sym.v[i].name) && vmp_vec_push(&p->switches, s))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int vmp_points_context(struct vmp_points *p, const struct vmp_origin *from, uint32_t *out)
+{
+	struct vmp_origin kernel = {
+		.kind = kernel_kind(from->kind), .vm = from->vm, .epoch = from->epoch, .image = VMP_NONE,
+	};
+	uint32_t known = p->contexts.nr, k;
+	int err = find_context(p, &kernel, &k);
+
+	if (!err && k == known)
+		err = find_switches(p, k);
+	if (!err)
+		err = find_context(p, from, out);
+	if (!err)
+		p->contexts.v[*out].kernel = k;
+	return err;
+}
+
+/* ----------------------------------------------------------------- objects */
+
+/* No padding: it is hashed as bytes */
+struct object_key {
+	uint32_t vm, kernel, elf, file;
+};
+
+static int object_of(struct vmp_points *p, const struct vmp_object *new, uint32_t epoch, uint32_t *out)
+{
+	struct object_key key = { new->vm, new->kernel ? epoch + 1 : 0, new->elf, new->file };
+	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
+	const uint32_t *i;
+
+	for (; (i = vmp_hash_find(&p->by_object, sum)); sum++) {
+		const struct vmp_object *o = &p->objects.v[*i];
+
+		if (o->vm == new->vm && o->kernel == new->kernel && o->elf == new->elf && o->file == new->file) {
+			*out = *i;
+			return 0;
+		}
+	}
+	*out = p->objects.nr;
+	return vmp_vec_push(&p->objects, *new) || vmp_hash_set(&p->by_object, sum, *out) ? -ENOMEM : 0;
+}
+
+/* How far the guest's kernel lies from where it was linked; 0 when that is not told */
+static int kernel_slide(const struct vmp_points *p, const struct vmp_origin *from, uint64_t *slide)
+{
+	const struct vmp_symtab *t = &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms;
+	const struct vmp_symtab *linked = vmp_elf_symtab(p->kernel);
+	uint64_t here = 0, there = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->sym.nr && !here; i++)
+		if (!strcmp(t->sym.v[i].name, "schedule"))
+			here = t->sym.v[i].start;
+	for (i = 0; i < linked->sym.nr && !there; i++)
+		if (!strcmp(linked->sym.v[i].name, "schedule"))
+			there = linked->sym.v[i].start;
+	*slide = here - there;
+	return here && there;
+}
+
+static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, uint32_t module, uint32_t *out)
+{
+	int guest = from->kind == VMP_KIND_GUEST_KERNEL;
+	struct vmp_object o = {
+		.vm = guest ? from->vm : VMP_NONE, .kernel = 1, .file = guest ? from->epoch : VMP_NONE, .module = module,
+	};
+
+	uint32_t known = p->objects.nr;
+	int err = object_of(p, &o, from->epoch, out);
+
+	if (!err && *out == known && guest && p->kernel && from->epoch != VMP_NONE &&
+	    kernel_slide(p, from, &p->objects.v[known].slide))
+		p->objects.v[known].code = p->kernel;
+	return err;
+}
+
+/* File offset of an address whose file is not here */
+static uint64_t offset_of(const struct vmp_model *m, const struct vmp_origin *from, uint64_t addr, uint32_t *file)
+{
+	const struct vmp_host_map *h;
+	const struct vmp_map *map;
+
+	*file = VMP_NONE;
+	if (from->kind != VMP_KIND_GUEST_USER) {
+		h = vmp_host_map(vmp_host_proc(m, from->tgid), addr);
+		return h ? addr - h->start + h->pgoff : addr;
+	}
+	map = vmp_space_map(&m->vms.v[from->vm].space, from->image, from->version, addr);
+	if (!map)
+		return addr;
+	*file = map->file;
+	return addr - map->start + map->pgoff;
+}
+
+/* ------------------------------------------------------------------ points */
+
+static enum vmp_flaw flaw_of(enum vmp_why why)
+{
+	switch (why) {
+	case VMP_WHY_NO_AGENT:
+	case VMP_WHY_NO_OWNER:
+		return VMP_FLAW_UNKNOWN;
+	case VMP_WHY_OK:	/* it has a name, but lies in no file */
+	case VMP_WHY_UNNAMED:
+	case VMP_WHY_ANON:
+		return VMP_FLAW_ANON;
+	case VMP_WHY_NO_OBJECT:
+		return VMP_FLAW_NO_FILE;
+	default:
+		return VMP_FLAW_UNMAPPED;
+	}
+}
+
+static int user_point(struct vmp_points *p, const struct vmp_origin *from, const struct vmp_place *place,
+		      struct vmp_point *out)
+{
+	struct vmp_object o = { .vm = VMP_NONE, .module = place->module, .elf = place->elf, .file = VMP_NONE };
+	uint64_t offset;
+
+	if (!place->elf) {
+		out->flaw = flaw_of(place->why);
+		return 0;
+	}
+	if (from->kind == VMP_KIND_GUEST_USER)
+		o.vm = from->vm;
+	offset = offset_of(p->m, from, out->seen, &o.file);
+	o.code = p->m->elfs.v[place->elf - 1];
+	if (o.code) {
+		o.file = VMP_NONE;	/* files with one build-id are one */
+		out->flaw = place->vaddr ? VMP_FLAW_NONE : VMP_FLAW_DATA;
+		out->addr = place->vaddr ? place->vaddr : offset;
+	} else {
+		out->flaw = VMP_FLAW_NO_FILE;
+		out->addr = offset;
+	}
+	return object_of(p, &o, 0, &out->object);
+}
+
+static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, struct vmp_point *out)
+{
+	struct vmp_origin from = p->contexts.v[context].from;
+	struct vmp_place place = { 0 };
+	int err;
+
+	if (p->run.context == context && addr >= p->run.point.seen && addr < p->run.until) {
+		*out = p->run.point;
+		out->addr += addr - out->seen;
+		out->seen = addr;
+		return 0;
+	}
+	err = vmp_origin_resolve(p->m, &from, addr, &place);
+	p->run.context = context;
+	p->run.until = place.until;
+
+	*out = (struct vmp_point){
+		.object = VMP_NONE, .addr = addr, .seen = addr, .function = place.function, .module = place.module,
+	};
+	if (err)
+		return err;
+	if (!(addr >> 63))
+		return user_point(p, &from, &place, out);
+	if (place.why == VMP_WHY_BOOT || from.kind == VMP_KIND_GUEST_USER) {
+		out->flaw = VMP_FLAW_UNMAPPED;
+		return 0;
+	}
+	err = kernel_object(p, &from, place.module, &out->object);
+	if (!err && !p->objects.v[out->object].code)
+		out->flaw = VMP_FLAW_NO_KERNEL;
+	return err;
+}
+
+static int new_point(struct vmp_points *p, uint32_t context, uint64_t addr, struct vmp_point *out)
+{
+	int err = make_point(p, context, addr, out);
+
+	p->run.point = *out;
+	return err;
+}
+
+static uint64_t place_hash(uint32_t object, uint64_t addr)
+{
+	return vmp_hash_mix(addr) + object;
+}
+
+static uint64_t place_hash_of(const void *arg, uint32_t number)
+{
+	const struct vmp_points *p = arg;
+
+	return place_hash(p->points.v[number].object, p->points.v[number].addr);
+}
+
+static int add_point(struct vmp_points *p, const struct vmp_point *new, uint32_t *out)
+{
+	uint64_t at = place_hash(new->object, new->addr);
+
+	while ((*out = vmp_slots_next(&p->by_place, &at)) != VMP_NONE) {
+		const struct vmp_point *x = &p->points.v[*out];
+
+		if (x->object == new->object && x->addr == new->addr && x->function == new->function)
+			return 0;
+	}
+	*out = p->points.nr;
+	return vmp_vec_push(&p->points, *new) || vmp_slots_add(&p->by_place, *out, place_hash_of, p) ? -ENOMEM : 0;
+}
+
+uint32_t vmp_point_at(const struct vmp_points *p, uint32_t object, uint64_t addr)
+{
+	uint64_t at = place_hash(object, addr);
+	uint32_t n;
+
+	while ((n = vmp_slots_next(&p->by_place, &at)) != VMP_NONE)
+		if (p->points.v[n].object == object && p->points.v[n].addr == addr)
+			break;
+	return n;
+}
+
+static uint32_t context_of(const struct vmp_points *p, uint32_t context, uint64_t addr)
+{
+	return addr >> 63 ? p->contexts.v[context].kernel : context;
+}
+
+static uint64_t address_hash(uint32_t context, uint64_t addr)
+{
+	return vmp_hash_mix(addr) + context;
+}
+
+static uint64_t address_hash_of(const void *arg, uint32_t number)
+{
+	const struct vmp_points *p = arg;
+
+	return address_hash(p->addresses.v[number].context, p->addresses.v[number].addr);
+}
+
+void vmp_points_fetch(const struct vmp_points *p, uint32_t context, uint64_t addr)
+{
+	vmp_slots_fetch(&p->by_address, address_hash(context_of(p, context, addr), addr));
+}
+
+int vmp_points_note(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *number)
+{
+	struct vmp_raw_address new = { addr, context_of(p, context, addr), VMP_NONE };
+	uint64_t at = address_hash(new.context, addr);
+
+	while ((*number = vmp_slots_next(&p->by_address, &at)) != VMP_NONE)
+		if (p->addresses.v[*number].addr == addr && p->addresses.v[*number].context == new.context)
+			return 0;
+	*number = p->addresses.nr;
+	return vmp_vec_push(&p->addresses, new) || vmp_slots_add(&p->by_address, *number, address_hash_of, p) ?
+	       -ENOMEM : 0;
+}
+
+static int resolve(struct vmp_points *p, struct vmp_raw_address *a)
+{
+	struct vmp_point new;
+	int err = a->point == VMP_NONE ? new_point(p, a->context, a->addr, &new) : 0;
+
+	return err || a->point != VMP_NONE ? err : add_point(p, &new, &a->point);
+}
+
+int vmp_points_find(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *out)
+{
+	uint32_t number;
+	int err = vmp_points_note(p, context, addr, &number);
+
+	if (!err)
+		err = resolve(p, &p->addresses.v[number]);
+	if (!err)
+		*out = p->addresses.v[number].point;
+	return err;
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const struct vmp_raw_address *a = *(struct vmp_raw_address *const *)pa, *b = *(struct vmp_raw_address *const *)pb;
+
+	if (a->context != b->context)
+		return a->context < b->context ? -1 : 1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+int vmp_points_resolve(struct vmp_points *p)
+{
+	struct vmp_raw_address **a = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a));
+	uint32_t i;
+	int err = a ? 0 : -ENOMEM;
+
+	for (i = 0; a && i < p->addresses.nr; i++)
+		a[i] = &p->addresses.v[i];
+	if (a && p->addresses.nr)
+		qsort(a, p->addresses.nr, sizeof(*a), by_address);
+	for (i = 0; !err && i < p->addresses.nr; i++)
+		err = resolve(p, a[i]);
+	free(a);
+	return err;
+}
+
+/* -------------------------------------------------------------------- code */
+
+const uint8_t *vmp_points_code(const struct vmp_points *p, uint32_t object, uint64_t addr, size_t *len)
+{
+	const struct vmp_object *o = &p->objects.v[object];
+
+	*len = 0;
+	return o->code ? vmp_elf_code(o->code, addr - o->slide, len) : NULL;
+}
+
+int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint32_t *out)
+{
+	struct vmp_point new = p->points.v[point];
+
+	new.addr += bytes;
+	new.seen += bytes;
+	return add_point(p, &new, out);
+}
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* A point's place in order, as far as one comparison goes */
+struct place_of {
+	uint64_t addr;
+	uint32_t module, point;
+};
+
+struct sorting {
+	const struct vmp_points *p;
+	const uint32_t *ranks;	/* of strings */
+};
+
+static uint32_t vm_of(const struct vmp_points *p, uint32_t object)
+{
+	return object == VMP_NONE ? VMP_NONE : p->objects.v[object].vm;
+}
+
+static int in_order(const void *pa, const void *pb, void *arg)
+{
+	const struct place_of *x = pa, *y = pb;
+	const struct sorting *s = arg;
+	const struct vmp_point *a = &s->p->points.v[x->point], *b = &s->p->points.v[y->point];
+	int d = cmp_u64(x->module, y->module);
+
+	d = d ? d : cmp_u64(x->addr, y->addr);
+	d = d ? d : cmp_u64(s->ranks[a->function], s->ranks[b->function]);
+	d = d ? d : cmp_u64(a->object == VMP_NONE, b->object == VMP_NONE);
+	d = d ? d : cmp_u64(vm_of(s->p, a->object), vm_of(s->p, b->object));
+	return d ? d : cmp_u64(a->object, b->object);
+}
+
+static struct vmp_point *ordered(const struct vmp_points *p, uint32_t *place)
+{
+	struct sorting s = { p, vmp_strings_ranks(&p->m->strings) };
+	struct place_of *of = malloc(((size_t)p->points.nr + 1) * sizeof(*of));
+	struct vmp_point *v = malloc(((size_t)p->points.nr + 1) * sizeof(*v));
+	uint32_t i;
+
+	for (i = 0; s.ranks && of && i < p->points.nr; i++)
+		of[i] = (struct place_of){ p->points.v[i].addr, s.ranks[p->points.v[i].module], i };
+	if (s.ranks && of && v && p->points.nr)
+		qsort_r(of, p->points.nr, sizeof(*of), in_order, &s);
+	for (i = 0; s.ranks && of && v && i < p->points.nr; i++) {
+		v[i] = p->points.v[of[i].point];
+		place[of[i].point] = i;
+	}
+	if (!s.ranks || !of) {
+		free(v);
+		v = NULL;
+	}
+	free((void *)s.ranks);
+	free(of);
+	return v;
+}
+
+int vmp_points_sort(struct vmp_points *p, uint32_t *place)
+{
+	struct vmp_point *v = ordered(p, place);
+	uint32_t i;
+
+	if (!v)
+		return -ENOMEM;
+	free(p->points.v);
+	p->points.v = v;
+	p->points.room = p->points.nr + 1;
+	for (i = 0; i < p->addresses.nr; i++)
+		p->addresses.v[i].point = place[p->addresses.v[i].point];
+	for (i = 0; p->by_place.v && i <= p->by_place.mask; i++)
+		if (p->by_place.v[i])
+			p->by_place.v[i] = place[p->by_place.v[i] - 1] + 1;
+	return 0;
+}
+
+int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux)
+{
+	memset(p, 0, sizeof(*p));
+	p->m = m;
+	return vmlinux ? vmp_elf_open(&p->kernel, vmlinux) : 0;
+}
+
+void vmp_points_deinit(struct vmp_points *p)
+{
+	vmp_elf_close(p->kernel);
+	vmp_vec_free(&p->contexts);
+	vmp_vec_free(&p->switches);
+	vmp_vec_free(&p->objects);
+	vmp_vec_free(&p->points);
+	vmp_vec_free(&p->addresses);
+	vmp_hash_free(&p->by_context);
+	vmp_hash_free(&p->by_object);
+	vmp_slots_free(&p->by_place);
+	vmp_slots_free(&p->by_address);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * raws.h - what samples have of branches, each combination of addresses once, with counts.
+ *
+ * The table is larger than any cache: who has several keys asks for all of their slots
+ * (vmp_raws_hash()), then for all of their raws (vmp_raws_fetch()), then looks them up.
+ */
+#ifndef VMP_RAWS_H
+#define VMP_RAWS_H
+
+#include "model/hash.h"
+#include "model/space.h"
+#include "model/vec.h"
+
+enum vmp_raw_kind {
+	VMP_RAW_STEP,		/* a, b, c: start, end, next of a step */
+	VMP_RAW_LANDING,	/* a, b: start of the block that a sample was taken in, and where */
+};
+
+/* A line of cache */
+struct vmp_raw {
+	uint64_t a, b, c;
+	uint64_t cycles;
+	uint32_t context;		/* of a and b */
+	uint32_t context_c;
+	uint32_t kind;
+	/* counts */
+	uint32_t n, mispredicted;
+	uint32_t cycled;		/* of n, those that tell cycles */
+	uint32_t target;		/* number of the unit or landing that it became */
+	uint32_t reserved;
+};
+
+struct vmp_raws_slot {
+	uint32_t hash, number;	/* number + 1, 0 free */
+};
+
+struct vmp_raws {
+	struct vmp_raw *raw;
+	uint32_t nr, room;
+	struct vmp_raws_slot *slots;
+	uint32_t mask;
+};
+
+/** vmp_raws_hash() - Of a key, for what follows; its slot is fetched meanwhile. */
+uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key);
+
+/** vmp_raws_fetch() - What the slot points to is fetched meanwhile. */
+static inline void vmp_raws_fetch(const struct vmp_raws *r, uint64_t hash)
+{
+	uint32_t number = r->slots ? r->slots[hash & r->mask].number : 0;
+
+	if (number)
+		__builtin_prefetch(&r->raw[number - 1], 1);
+}
+
+/** vmp_raws_find() - Number of the one with @key's addresses, contexts and kind; VMP_NONE none. */
+uint32_t vmp_raws_find(const struct vmp_raws *r, const struct vmp_raw *key, uint64_t hash);
+
+/** vmp_raws_add() - Add @more's counts to the one like it.  @number: its own.  Return: 0 or -ENOMEM. */
+int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t hash, uint32_t *number);
+
+void vmp_raws_free(struct vmp_raws *r);
+
+#endif

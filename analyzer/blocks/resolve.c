@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* resolve.c - from raws to units, blocks and landings: the code of each block is looked at once. */
+#include "blocks/draw.h"
+
+#define AHEAD	8U	/* raws that are fetched while one is looked at */
+
+/* What code says of a drawn's start and end */
+struct checked {
+	uint32_t insns;
+	uint8_t flaw, flow;
+};
+
+/* ---------------------------------------------------------------- checking */
+
+/* Is its code unknown only because the file is not here? */
+static int unseen(enum vmp_flaw flaw)
+{
+	return flaw == VMP_FLAW_NO_FILE || flaw == VMP_FLAW_NO_KERNEL;
+}
+
+static int same_code(const struct vmp_drawn *a, const struct vmp_drawn *b)
+{
+	return a->start == b->start && a->end == b->end;
+}
+
+static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
+{
+	enum vmp_flow flow = VMP_FLOW_NR;
+	struct checked c = { 0 };
+
+	if (d->start != VMP_NONE)
+		c.flaw = (uint8_t)vmp_step_straight(step, d->start, d->end, &c.insns, &flow);
+	else if (d->end != VMP_NONE)
+		flow = vmp_step_flow(step, d->end);
+	c.flow = (uint8_t)flow;
+	return c;
+}
+
+static void *check_part(void *arg)
+{
+	struct vmp_part *part = arg;
+	const struct vmp_drawn *d = part->w->v;
+	struct checked *checked = part->w->found;
+	struct vmp_stepper step;
+	uint32_t i;
+
+	part->err = vmp_stepper_init(&step, &part->w->set->points);
+	for (i = part->from; !part->err && i < part->to; i++)
+		if (!i || i == part->w->steps || !same_code(&d[i], &d[i - 1]))
+			checked[i] = look(&step, &d[i]);
+	vmp_stepper_deinit(&step);
+	return NULL;
+}
+
+/* A step's flaw, as far as not only its code says; instructions with the one at its end */
+static enum vmp_flaw check(const struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c, uint32_t *insns)
+{
+	const struct vmp_raw *raw = &set->raws.raw[d->raw];
+
+	*insns = 0;
+	if (c->flaw || d->start == VMP_NONE)
+		return c->flaw;
+	*insns = c->insns + (c->flow != VMP_FLOW_ON);
+	if (c->flow == VMP_FLOW_ON && (!(raw->c >> 63) || !(set->totals.branches & VMPROF_LBR_FAR)))
+		return VMP_FLAW_NO_BRANCH;	/* only an interrupt ends a block so */
+	return VMP_FLAW_NONE;
+}
+
+/* The block of a good step; the last one is the only one that it can be */
+static int block_of(struct vmp_set *set, struct vmp_unit *u, uint32_t insns)
+{
+	const struct vmp_block_code *last = set->blocks.nr ? &set->blocks.v[set->blocks.nr - 1] : NULL;
+	struct vmp_block_code new = { .start = u->start, .end = u->end, .insns = insns, .flow = u->flow };
+	int err = 0;
+
+	if (!last || last->start != u->start || last->end != u->end)
+		err = vmp_vec_push(&set->blocks, new);
+	u->block = set->blocks.nr - 1;
+	return err;
+}
+
+static void add_counts(struct vmp_set *set, struct vmp_unit *u, const struct vmp_raw *raw)
+{
+	struct vmp_block_code *b = u->block == VMP_NONE ? NULL : &set->blocks.v[u->block];
+
+	u->n += raw->n;
+	u->mispredicted += raw->mispredicted;
+	if (u->start == VMP_NONE)
+		return;
+	set->totals.steps += raw->n;
+	set->totals.flaw[u->flaw] += raw->n;
+	if (!b)
+		return;
+	b->n += raw->n;
+	b->mispredicted += raw->mispredicted;
+	b->cycles += raw->cycles;
+	b->cycled += raw->cycled;
+}
+
+static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c)
+{
+	struct vmp_unit u = { .start = d->start, .end = d->end, .next = d->next, .block = VMP_NONE, .flow = c->flow };
+	uint32_t insns;
+	int err = 0;
+
+	u.flaw = check(set, d, c, &insns);
+	if ((!u.flaw || unseen(u.flaw)) && u.start != VMP_NONE)
+		err = block_of(set, &u, insns);
+	return err ? err : vmp_vec_push(&set->units, u);
+}
+
+static int add_units(const struct vmp_drawing *w, const struct checked *checked)
+{
+	const struct checked *c = checked;
+	struct vmp_set *set = w->set;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < w->steps; i++) {
+		const struct vmp_drawn *d = &w->v[i];
+		struct vmp_raw *raw = &set->raws.raw[d->raw];
+
+		if (i + AHEAD < w->steps)
+			__builtin_prefetch(&set->raws.raw[w->v[i + AHEAD].raw], 1);
+		if (!i || !same_code(d, d - 1))
+			c = &checked[i];
+		if (!i || vmp_by_points(d, d - 1))
+			err = add_unit(set, d, c);
+		if (err)
+			break;
+		raw->target = set->units.nr - 1;
+		add_counts(set, &set->units.v[raw->target], raw);
+	}
+	return err;
+}
+
+static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
+{
+	struct vmp_set *set = w->set;
+	uint32_t i;
+	int err = 0;
+
+	for (i = w->steps; !err && i < w->nr; i++) {
+		const struct vmp_drawn *d = &w->v[i];
+		struct vmp_raw *raw = &set->raws.raw[d->raw];
+		struct vmp_landing new = { .start = d->start, .at = d->end }, *l;
+
+		if (i == w->steps || !same_code(d, d - 1)) {
+			new.flaw = unseen(checked[i].flaw) ? VMP_FLAW_NONE : checked[i].flaw;
+			err = vmp_vec_push(&set->landings, new);
+		}
+		if (err)
+			break;
+		raw->target = set->landings.nr - 1;
+		l = &set->landings.v[raw->target];
+		l->n += raw->n;
+		*(l->flaw ? &set->totals.astray : &set->totals.landed) += raw->n;
+	}
+	return err;
+}
+
+int vmp_set_resolve(struct vmp_set *set)
+{
+	struct checked *checked = malloc(((size_t)set->raws.nr + 1) * sizeof(*checked));
+	struct vmp_drawing w;
+	int err = vmp_draw(&w, set);
+
+	w.found = checked;
+	if (!err)
+		err = checked ? vmp_in_parts(&w, w.nr, check_part) : -ENOMEM;
+	if (!err)
+		err = add_units(&w, checked);
+	if (!err)
+		err = add_landings(&w, checked);
+	free(w.v);
+	free(checked);
+	return err;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rows.c - which starts have a row of their own, and the code that all runs from a start have in common. */
+#include <string.h>
+
+#include "blocks/measure.h"
+#include "blocks/phases.h"
+
+#define ROWS_OWN	2048U	/* starts with a row of their own, at most */
+#define ROW_SAMPLES	16U	/* and what they need for one */
+#define RARE		200	/* an end of one in so many blocks is none, for the common code */
+
+struct start {
+	uint32_t point, n;
+};
+
+static int most_first(const void *pa, const void *pb)
+{
+	const struct start *a = pa, *b = pb;
+
+	if (a->n != b->n)
+		return a->n > b->n ? -1 : 1;
+	return a->point < b->point ? -1 : a->point > b->point;
+}
+
+static int by_point(const void *pa, const void *pb)
+{
+	const struct start *a = pa, *b = pb;
+
+	return a->point < b->point ? -1 : a->point > b->point;
+}
+
+/* Starts in which samples were taken, the most sampled first */
+static int list_starts(const struct vmp_set *set, struct start **out, uint32_t *nr)
+{
+	uint32_t points = set->points.points.nr, i, n = 0;
+	struct start *s = calloc(points + 1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < points; i++)
+		s[i].point = i;
+	for (i = 0; i < set->landings.nr; i++)
+		if (!set->landings.v[i].flaw)
+			s[set->landings.v[i].start].n += set->landings.v[i].n;
+	for (i = 0; i < points; i++)
+		if (s[i].n)
+			s[n++] = s[i];
+	if (n)
+		qsort(s, n, sizeof(*s), most_first);
+	*out = s;
+	*nr = n;
+	return 0;
+}
+
+/* Phases without a sample have no number in the end. */
+static int renumber(struct vmp_measure *m, const struct start *starts, uint32_t nr, uint32_t phases)
+{
+	uint32_t *dense = malloc((phases + 1) * sizeof(*dense)), i;
+
+	if (!dense)
+		return -ENOMEM;
+	memset(dense, 0xff, (phases + 1) * sizeof(*dense));
+	for (i = 0; i < nr; i++) {
+		uint32_t *d = &dense[m->phase_of[starts[i].point]];
+
+		if (*d == VMP_NONE)
+			*d = m->phases++;
+	}
+	for (i = 0; i < m->set->points.points.nr; i++)
+		m->phase_of[i] = m->phase_of[i] == VMP_NONE ? VMP_NONE : dense[m->phase_of[i]];
+	free(dense);
+	return 0;
+}
+
+/* Interrupts end blocks anywhere, and rare ends would leave next to nothing in common. */
+static void find_common(struct vmp_measure *m)
+{
+	const struct vmp_set *set = m->set;
+	uint64_t all, sum;
+	uint32_t i, k, b;
+
+	for (i = 0; i < set->points.points.nr; i++)
+		m->common[i].end = UINT64_MAX;
+	for (i = 0; i < set->blocks.nr; i = k) {
+		struct vmp_common *c = &m->common[set->blocks.v[i].start];
+
+		for (k = i, all = 0; k < set->blocks.nr && set->blocks.v[k].start == set->blocks.v[i].start; k++)
+			all += set->blocks.v[k].flow == VMP_FLOW_ON ? 0 : set->blocks.v[k].n;
+		for (b = i, sum = 0; b < k; b++) {
+			if (set->blocks.v[b].flow == VMP_FLOW_ON)
+				continue;
+			sum += set->blocks.v[b].n;
+			*c = (struct vmp_common){ set->points.points.v[set->blocks.v[b].end].addr, set->blocks.v[b].insns };
+			if (sum * RARE > all)
+				break;
+		}
+	}
+}
+
+static int make_rows(struct vmp_measure *m, struct start *starts, uint32_t nr)
+{
+	uint32_t own = 0, i, *shared = malloc((m->phases + 1) * sizeof(*shared));
+	struct vmp_phase none = { { { 0 } } };
+
+	m->phase_of_row = malloc((nr + 1) * sizeof(*m->phase_of_row));
+	m->shared = calloc(nr + 1, sizeof(*m->shared));
+	if (!shared || !m->phase_of_row || !m->shared) {
+		free(shared);
+		return -ENOMEM;
+	}
+	memset(shared, 0xff, (m->phases + 1) * sizeof(*shared));
+	while (own < nr && own < ROWS_OWN && starts[own].n >= ROW_SAMPLES)
+		own++;
+	if (own)
+		qsort(starts, own, sizeof(*starts), by_point);
+	for (i = 0; i < nr; i++) {
+		uint32_t phase = m->phase_of[starts[i].point], row = m->rows;
+
+		if (i >= own && shared[phase] != VMP_NONE)
+			row = shared[phase];
+		if (i >= own)
+			shared[phase] = row;
+		m->row_of[starts[i].point] = row;
+		m->phase_of_row[row] = phase;
+		m->shared[row] = i >= own;
+		m->rows += row == m->rows;
+	}
+	free(shared);
+	for (i = 0; i < m->phases; i++)
+		if (vmp_vec_push(&m->phase, none))
+			return -ENOMEM;
+	return 0;
+}
+
+int vmp_measure_rows(struct vmp_measure *m)
+{
+	const struct vmp_set *set = m->set;
+	struct start *starts = NULL;
+	uint32_t nr = 0, phases, i;
+	int err;
+
+	m->row_of = malloc((set->points.points.nr + 1) * sizeof(*m->row_of));
+	m->phase_of = malloc((set->points.points.nr + 1) * sizeof(*m->phase_of));
+	m->common = calloc(set->points.points.nr + 1, sizeof(*m->common));
+	if (!m->common || !m->row_of || !m->phase_of)
+		return -ENOMEM;
+	for (i = 0; i < set->points.points.nr; i++)
+		m->row_of[i] = VMP_NONE;
+	find_common(m);
+	err = vmp_phases_find(set, m->phase_of, &phases);
+	if (!err)
+		err = list_starts(set, &starts, &nr);
+	if (!err)
+		err = renumber(m, starts, nr, phases);
+	if (!err)
+		err = make_rows(m, starts, nr);
+	free(starts);
+	return err;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* set.c - the first pass: threads count for themselves what there is, then one table is made of theirs. */
+#include "blocks/set.h"
+
+#include <string.h>
+
+#include "util/bound.h"
+
+/* -------------------------------------------------------------- first pass */
+
+struct shard {
+	struct vmp_set_eye eye;
+	struct vmp_raws raws;
+	struct vmp_set_totals totals;
+	struct vmp_kept kept;
+	uint64_t keep_bytes;
+	int *keeps;		/* until it is too much for one of the shards */
+};
+
+static int count(struct shard *sh, const struct vmp_set_sample *s, struct vmp_set_keys *keys)
+{
+	unsigned int i;
+	int err = vmp_set_keys(&sh->eye, s, &sh->raws, keys);
+
+	for (i = 0; !err && i < keys->nr + (unsigned int)keys->landed; i++)
+		err = vmp_raws_add(&sh->raws, &keys->raw[i], keys->hash[i], &keys->number[i]);
+	return err;
+}
+
+/* @keys: NULL, the sample is not counted */
+static int keep(struct shard *sh, const struct vmp_lbr_sample *ls, const struct vmp_set_keys *keys)
+{
+	if (!__atomic_load_n(sh->keeps, __ATOMIC_RELAXED))
+		return 0;
+	if (!keys) {
+		vmp_kept_pass(&sh->kept, ls);
+		return 0;
+	}
+	if (vmp_kept_bytes(&sh->kept) < sh->keep_bytes)
+		return vmp_kept_add(&sh->kept, ls, keys);
+	__atomic_store_n(sh->keeps, 0, __ATOMIC_RELAXED);
+	vmp_vec_free(&sh->kept.words);
+	return 0;
+}
+
+static void add_totals(struct vmp_set_totals *t, const struct vmp_lbr *lbr, const struct vmp_window *w)
+{
+	t->with_branches++;
+	t->entries += lbr->nr;
+	t->switched += w->switched;
+	t->branches |= lbr->branches;
+	t->blockless += !vmp_lbr_has_blocks(lbr);
+	t->user_only += !(lbr->branches & VMPROF_LBR_KERNEL);
+}
+
+static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
+{
+	struct shard *sh = arg;
+	struct vmp_set_sample s;
+	struct vmp_set_keys keys;
+	int err, got = vmp_set_see(&sh->eye, scan, ls, &s);
+
+	if (got < 0)
+		return got;
+	sh->totals.samples += (uint64_t)got;
+	if (!got || !ls->lbr)
+		return keep(sh, ls, NULL);
+	add_totals(&sh->totals, ls->lbr, &s.w);
+	err = count(sh, &s, &keys);
+	return err ? err : keep(sh, ls, &keys);
+}
+
+static void totals_add(struct vmp_set_totals *to, const struct vmp_set_totals *t)
+{
+	to->samples += t->samples;
+	to->with_branches += t->with_branches;
+	to->entries += t->entries;
+	to->switched += t->switched;
+	to->blockless += t->blockless;
+	to->user_only += t->user_only;
+	to->branches |= t->branches;
+}
+
+#define AHEAD	16U	/* raws that are fetched while others are added */
+
+/* @number: what became of each */
+static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *number)
+{
+	uint64_t hash[AHEAD];
+	uint32_t i, k, n;
+
+	for (i = 0; i < from->nr; i += n) {
+		n = from->nr - i < AHEAD ? from->nr - i : AHEAD;
+		for (k = 0; k < n; k++)
+			hash[k] = vmp_raws_hash(to, &from->raw[i + k]);
+		for (k = 0; k < n; k++)
+			vmp_raws_fetch(to, hash[k]);
+		for (k = 0; k < n; k++)
+			if (vmp_raws_add(to, &from->raw[i + k], hash[k], &number[i + k]))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge(struct vmp_set *set, struct shard *sh)
+{
+	struct vmp_set_kept kept = { .kept = sh->kept };
+	int err = 0;
+
+	sh->kept = (struct vmp_kept){ 0 };
+	totals_add(&set->totals, &sh->totals);
+	if (!set->raws.nr) {
+		vmp_raws_free(&set->raws);
+		set->raws = sh->raws;
+		sh->raws = (struct vmp_raws){ 0 };
+	} else {
+		err = vmp_vec_reserve(&kept.raw, sh->raws.nr);
+		if (!err)
+			err = add_raws(&set->raws, &sh->raws, kept.raw.v);
+		kept.raw.nr = err ? 0 : sh->raws.nr;
+		vmp_raws_free(&sh->raws);
+	}
+	if (!err)
+		err = vmp_vec_push(&set->kept, kept);
+	if (err) {
+		vmp_vec_free(&kept.kept.words);
+		vmp_vec_free(&kept.raw);
+	}
+	return err;
+}
+
+void vmp_set_forget_kept(struct vmp_set *set)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->kept.nr; i++) {
+		vmp_vec_free(&set->kept.v[i].kept.words);
+		vmp_vec_free(&set->kept.v[i].raw);
+	}
+	vmp_vec_free(&set->kept);
+}
+
+static int scan(struct vmp_set *set, unsigned int nr)
+{
+	struct shard *shards = calloc(nr, sizeof(*shards));
+	int keeps = set->choice.keep_bytes != 0, err = shards ? 0 : -ENOMEM;
+	void *args[VMP_SCAN_THREADS_MAX];
+	unsigned int i;
+
+	for (i = 0; !err && i < nr; i++) {
+		err = vmp_set_eye_init(&shards[i].eye, set);
+		shards[i].keep_bytes = set->choice.keep_bytes / nr;
+		shards[i].keeps = &keeps;
+		args[i] = &shards[i];
+	}
+	if (!err)
+		err = vmp_scan_branches(set->m, args, nr, on_sample, &set->losses);
+	for (i = 0; shards && i < nr; i++) {
+		if (!keeps)
+			vmp_vec_free(&shards[i].kept.words);
+		err = err ? err : merge(set, &shards[i]);
+		vmp_set_eye_deinit(&shards[i].eye);
+		vmp_raws_free(&shards[i].raws);
+		vmp_vec_free(&shards[i].kept.words);
+	}
+	if (!keeps)
+		vmp_set_forget_kept(set);
+	free(shards);
+	return err;
+}
+
+/* --------------------------------------------------------------------- all */
+
+/* Where kernels switch tasks must be known before windows are looked at. */
+static int add_kernels(struct vmp_set *set)
+{
+	struct vmp_origin from = { .kind = VMP_KIND_GUEST_KERNEL, .image = VMP_NONE };
+	uint32_t context;
+	int err = 0;
+
+	for (from.vm = 0; !err && from.vm < set->m->vms.nr; from.vm++)
+		for (from.epoch = 0; !err && from.epoch < set->m->vms.v[from.vm].boots.nr; from.epoch++)
+			err = vmp_points_context(&set->points, &from, &context);
+	return err;
+}
+
+static void forget(struct vmp_set *set)
+{
+	vmp_raws_free(&set->raws);
+	vmp_set_forget_kept(set);
+	memset(&set->totals, 0, sizeof(set->totals));
+	memset(&set->losses, 0, sizeof(set->losses));
+}
+
+int vmp_set_open(struct vmp_set **out, struct vmp_model *m, const struct vmp_set_choice *choice)
+{
+	struct vmp_set *set = calloc(1, sizeof(*set));
+	int err;
+
+	if (!set)
+		return -ENOMEM;
+	set->m = m;
+	set->choice = *choice;
+	err = vmp_points_init(&set->points, m, choice->vmlinux);
+	if (!err)
+		err = vmp_stepper_init(&set->stepper, &set->points);
+	if (!err)
+		err = add_kernels(set);
+	if (err) {
+		vmp_set_destroy(set);
+		return err;
+	}
+	*out = set;
+	return 0;
+}
+
+int vmp_set_create(struct vmp_set **out, struct vmp_model *m, const struct vmp_set_choice *choice)
+{
+	unsigned int nr = vmp_scan_threads();
+	int err = vmp_set_open(out, m, choice);
+
+	if (err)
+		return err;
+	while ((err = scan(*out, nr)) == -EAGAIN)
+		forget(*out);
+	if (!err)
+		err = vmp_set_resolve(*out);
+	if (err) {
+		vmp_set_destroy(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+struct sought {
+	const struct vmp_set *set;
+	uint32_t start;
+};
+
+static int begins_before(const void *arg, uint32_t block)
+{
+	const struct sought *s = arg;
+
+	return s->set->blocks.v[block].start < s->start;
+}
+
+uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start)
+{
+	const struct sought s = { set, start };
+	uint32_t i = vmp_bound(set->blocks.nr, begins_before, &s);
+
+	return i < set->blocks.nr && set->blocks.v[i].start == start ? i : VMP_NONE;
+}
+
+void vmp_set_destroy(struct vmp_set *set)
+{
+	if (!set)
+		return;
+	vmp_stepper_deinit(&set->stepper);
+	vmp_points_deinit(&set->points);
+	vmp_raws_free(&set->raws);
+	vmp_set_forget_kept(set);
+	vmp_vec_free(&set->mappings);
+	vmp_hash_free(&set->by_mapping);
+	vmp_vec_free(&set->units);
+	vmp_vec_free(&set->blocks);
+	vmp_vec_free(&set->landings);
+	free(set);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * set.h - all branches of a capture: each distinct step once, checked against
+ * the code, with counts.
+ *
+ * The first pass finds what there is; then every distinct step is resolved and
+ * checked once.  The second pass, which only the estimates need, counts what
+ * belongs together (measure.h): from what was kept of the samples, or, if that
+ * was too much, by reading the capture again.  Memory grows with distinct steps,
+ * not with samples.
+ */
+#ifndef VMP_SET_H
+#define VMP_SET_H
+
+#include "blocks/kept.h"
+#include "blocks/points.h"
+#include "blocks/raws.h"
+#include "blocks/stepper.h"
+#include "blocks/window.h"
+#include "model/scan.h"
+
+/* What a user asked for; zeroed but for vcpu and pid: all */
+struct vmp_set_choice {
+	const char *domain, *comm;	/* shell patterns, NULL all */
+	int vcpu;			/* -1 all */
+	int64_t pid;			/* -1 all */
+	const char *vmlinux;		/* the guests' kernel, or NULL */
+	uint64_t keep_bytes;		/* that samples may take, so that they need not be read again */
+};
+
+#define VMP_KEEP_BYTES	(192ULL << 20)	/* 35 million branches, 16 to the sample */
+
+/* What begins with its points is sorted by them */
+
+/* A step as the code has it */
+struct vmp_unit {
+	uint32_t start, end, next;	/* points; start VMP_NONE: only the branch is known */
+	uint32_t block;			/* VMP_NONE: none, there is a flaw */
+	enum vmp_flaw flaw;
+	enum vmp_flow flow;		/* of the branch; VMP_FLOW_NR unknown */
+	uint32_t n, mispredicted;	/* in windows */
+};
+
+/* Straight code from start to end */
+struct vmp_block_code {
+	uint32_t start, end;
+	uint32_t insns;			/* 0: unknown, its code is not here */
+	enum vmp_flow flow;
+	uint32_t n, mispredicted;
+	uint64_t cycles;		/* as the LBR counted them, in cycled of n */
+	uint32_t cycled;
+};
+
+/* Samples in one block, at one address */
+struct vmp_landing {
+	uint32_t start, at;
+	enum vmp_flaw flaw;		/* code does not run straight from start to there */
+	uint32_t n;
+};
+
+/* What a thread of the first pass kept */
+struct vmp_set_kept {
+	struct vmp_kept kept;
+	VMP_VEC(uint32_t) raw;	/* number in the set's raws, by the thread's own; empty: they are the same */
+};
+
+struct vmp_set_totals {
+	uint64_t samples;		/* that the filters let through, of both events */
+	uint64_t with_branches;
+	uint64_t entries;		/* of those */
+	uint64_t switched;		/* entries left out: another address space's */
+	uint64_t blockless;		/* samples whose branches do not tell blocks: not all were recorded */
+	uint64_t user_only;		/* samples without kernel branches: switches are not seen */
+	uint64_t steps;			/* with a start: pairs of neighbouring branches */
+	uint64_t flaw[VMP_FLAW_NR];	/* steps, by why they are not used; NONE: they are */
+	uint64_t landed, astray;	/* samples in a block, and those of which that is not known */
+	uint32_t branches;		/* VMPROF_LBR_* of all records together */
+};
+
+struct vmp_set {
+	struct vmp_model *m;		/* borrowed */
+	struct vmp_set_choice choice;
+	struct vmp_points points;
+	struct vmp_stepper stepper;	/* for who does not share it with threads */
+	struct vmp_raws raws;
+	VMP_VEC(struct vmp_set_mapping) mappings;
+	struct vmp_hash by_mapping;
+	VMP_VEC(struct vmp_unit) units;
+	VMP_VEC(struct vmp_block_code) blocks;
+	VMP_VEC(struct vmp_landing) landings;
+	VMP_VEC(struct vmp_set_kept) kept;	/* none: the capture must be read again */
+	struct vmp_lbr_losses losses;
+	struct vmp_set_totals totals;
+};
+
+/** vmp_set_create() - The first pass.  Return: 0, -ENOMEM, -errno of reading or of the vmlinux. */
+int vmp_set_create(struct vmp_set **set, struct vmp_model *m, const struct vmp_set_choice *choice);
+
+/** vmp_set_first_block() - Number of the first block that begins at a point; the others follow it.  VMP_NONE none. */
+uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start);
+
+/** vmp_set_open() - The same without any sample, for who looks at single ones. */
+int vmp_set_open(struct vmp_set **set, struct vmp_model *m, const struct vmp_set_choice *choice);
+
+/** vmp_set_forget_kept() - What was kept of samples has been used. */
+void vmp_set_forget_kept(struct vmp_set *set);
+void vmp_set_destroy(struct vmp_set *set);
+
+/** vmp_set_wanted() - Does the filter let the samples of an origin through, as far as that tells? */
+int vmp_set_wanted(const struct vmp_set *set, const struct vmp_origin *from);
+
+/*
+ * A file mapped somewhere.  All addresses in it are taken as those of the first
+ * context that was met with it, so that the same code of many processes is one.
+ */
+struct vmp_set_mapping {
+	uint32_t vm, file, context;
+	uint64_t pgoff, start;
+};
+
+/* A context's addresses from start until before end are those of another context plus add */
+struct vmp_set_known {
+	uint32_t context, as;
+	uint64_t start, end, add;
+};
+
+#define VMP_SET_KNOWN	4096
+
+/* A sample on its way into the set; for both passes */
+struct vmp_set_sample {
+	const struct vmprof_sample *s;
+	uint32_t context, kernel;	/* numbers of contexts */
+	uint64_t ip;
+	struct vmp_window w;
+};
+
+/* What a thread needs to look at samples */
+struct vmp_set_eye {
+	struct vmp_set *set;
+	struct vmp_residence *cache;
+	struct vmp_origin last_from;	/* host code: the sample before */
+	uint32_t last;
+	VMP_VEC(struct vmp_context) contexts;	/* a copy of those that are known here */
+	struct vmp_set_known *known;		/* VMP_SET_KNOWN of them */
+	uint32_t last_known;
+};
+
+/**
+ * vmp_set_see() - A sample with its window, if it is wanted.
+ * Return: 1; 0 it is not, or has no branches (@out->w.nr is 0 then); -ENOMEM.
+ */
+int vmp_set_see(struct vmp_set_eye *eye, struct vmp_scan *scan, const struct vmp_lbr_sample *ls,
+		struct vmp_set_sample *out);
+
+int vmp_set_eye_init(struct vmp_set_eye *eye, struct vmp_set *set);
+void vmp_set_eye_deinit(struct vmp_set_eye *eye);
+
+/* The keys of a sample in the set: of its steps, then of where it was taken */
+struct vmp_set_keys {
+	struct vmp_raw raw[VMPROF_LBR_MAX + 1];
+	uint64_t hash[VMPROF_LBR_MAX + 1];
+	uint32_t number[VMPROF_LBR_MAX + 1];	/* once they were looked up, in raws */
+	unsigned int nr;	/* of the steps */
+	int landed;		/* raw[nr] is there */
+};
+
+/**
+ * vmp_set_keys() - Of all that a sample has.
+ * @raws: Where they will be looked for.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_set_keys(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const struct vmp_raws *raws,
+		 struct vmp_set_keys *keys);
+
+/** vmp_set_look_up() - Numbers of keys in the set's raws; VMP_NONE: not there. */
+void vmp_set_look_up(const struct vmp_set *set, struct vmp_set_keys *keys);
+
+/** vmp_set_resolve() - Raws become units, blocks and landings.  Private to set.c.  Return: 0 or -ENOMEM. */
+int vmp_set_resolve(struct vmp_set *set);
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* stepper.c - what was decoded last is kept: code is gone through in order, and blocks overlap. */
+#include "blocks/stepper.h"
+
+#include <string.h>
+
+int vmp_stepper_init(struct vmp_stepper *s, const struct vmp_points *p)
+{
+	*s = (struct vmp_stepper){ .p = p, .decoder = vmp_decoder_create() };
+	s->decoded = malloc(VMP_DECODED * sizeof(*s->decoded));
+	if (!s->decoded || (!s->decoder && VMP_DECODES))
+		return -ENOMEM;
+	memset(s->decoded, 0xff, VMP_DECODED * sizeof(*s->decoded));	/* of no object */
+	return 0;
+}
+
+void vmp_stepper_deinit(struct vmp_stepper *s)
+{
+	vmp_decoder_destroy(s->decoder);
+	free(s->decoded);
+}
+
+/* Bytes and flow of an instruction; 0: there is none */
+static unsigned int step_at(struct vmp_stepper *s, uint32_t object, uint64_t addr, const uint8_t *code, size_t len,
+			    enum vmp_flow *flow)
+{
+	struct vmp_decoded *d = &s->decoded[(addr ^ (uint64_t)object * 0x9e3779b1U) % VMP_DECODED];
+
+	if (d->addr != addr || d->object != object) {
+		*flow = VMP_FLOW_ON;
+		*d = (struct vmp_decoded){ .addr = addr, .object = object };
+		d->bytes = (uint8_t)vmp_decode_step(s->decoder, code, len, flow);
+		d->flow = (uint8_t)*flow;
+	}
+	*flow = d->flow;
+	return d->bytes;
+}
+
+enum vmp_flaw vmp_step_straight(struct vmp_stepper *s, uint32_t start, uint32_t end, uint32_t *insns, enum vmp_flow *flow)
+{
+	const struct vmp_point *a = &s->p->points.v[start], *b = &s->p->points.v[end];
+	enum vmp_flow f = VMP_FLOW_ON;
+	uint64_t at = 0, bytes;
+	const uint8_t *code;
+	unsigned int step;
+	size_t len;
+
+	*insns = 0;
+	if (a->flaw && a->flaw != VMP_FLAW_NO_KERNEL && a->flaw != VMP_FLAW_NO_FILE)
+		return a->flaw;
+	if (a->object != b->object || a->object == VMP_NONE)
+		return b->flaw ? b->flaw : VMP_FLAW_MIXED;
+	if (b->addr < a->addr)
+		return VMP_FLAW_BACKWARD;
+	bytes = b->addr - a->addr;
+	if (bytes > VMP_STRAIGHT_BYTES)
+		return VMP_FLAW_LONG;
+	if (a->flaw || b->flaw)
+		return a->flaw ? a->flaw : b->flaw;
+	code = vmp_points_code(s->p, a->object, a->addr, &len);
+	for (; code && at < bytes; at += step, (*insns)++) {
+		if (vmp_flow_leaves(f))
+			return VMP_FLAW_PASSES;
+		step = at < len ? step_at(s, a->object, a->addr + at, code + at, len - at, &f) : 0;
+		if (!step)
+			return VMP_FLAW_DATA;
+	}
+	if (!code || at >= len)
+		return VMP_FLAW_DATA;
+	if (at > bytes)
+		return VMP_FLAW_MIDDLE;
+	if (vmp_flow_leaves(f))
+		return VMP_FLAW_PASSES;
+	return step_at(s, a->object, b->addr, code + at, len - at, flow) ? VMP_FLAW_NONE : VMP_FLAW_DATA;
+}
+
+enum vmp_flow vmp_step_flow(struct vmp_stepper *s, uint32_t point)
+{
+	const struct vmp_point *x = &s->p->points.v[point];
+	enum vmp_flow flow;
+	const uint8_t *code;
+	size_t len;
+
+	if (x->flaw || x->object == VMP_NONE)
+		return VMP_FLOW_NR;
+	code = vmp_points_code(s->p, x->object, x->addr, &len);
+	return code && step_at(s, x->object, x->addr, code, len, &flow) ? flow : VMP_FLOW_NR;
+}
+
+/* Bytes from a point to the first branch behind it, if that goes to an address; else 0 */
+static uint64_t fused_bytes(struct vmp_stepper *s, const struct vmp_point *from, uint64_t to)
+{
+	enum vmp_flow flow = VMP_FLOW_ON;
+	uint64_t at = 0;
+	unsigned int step = 0;
+	const uint8_t *code;
+	size_t len;
+	int64_t rel;
+
+	code = vmp_points_code(s->p, from->object, from->addr, &len);
+	for (; code && flow == VMP_FLOW_ON && at < VMP_FUSED_BYTES && at < len; at += step) {
+		step = step_at(s, from->object, from->addr + at, code + at, len - at, &flow);
+		if (!step)
+			return 0;
+	}
+	if (flow == VMP_FLOW_ON || !code || at == step || !vmp_decode_target(code + at - step, step, &rel))
+		return 0;
+	return from->addr + at + (uint64_t)rel == to ? at - step : 0;
+}
+
+uint64_t vmp_step_branch(struct vmp_stepper *s, uint32_t from, uint32_t to)
+{
+	const struct vmp_point *a = &s->p->points.v[from], *b = &s->p->points.v[to];
+
+	return a->flaw || b->flaw || a->object == VMP_NONE || a->object != b->object ? 0 : fused_bytes(s, a, b->addr);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* timeline.c - samples of the time asked for, each with its blocks laid back from it. */
+#include "blocks/timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/hosttext.h"
+#include "report/exits.h"
+
+struct work {
+	struct vmp_set *set;
+	const struct vmp_estimates *e;
+	const struct vmp_timeline_choice *c;
+	struct vmp_timeline *out;
+	struct vmp_set_eye eye;
+};
+
+static uint32_t word(struct work *w, const char *s, int *err)
+{
+	return vmp_strings_add(&w->set->m->strings, s, strlen(s), err);
+}
+
+static int push(struct work *w, struct vmp_strip_span *s)
+{
+	s->seq = w->out->spans.nr;
+	return vmp_vec_push(&w->out->spans, *s);
+}
+
+/* Cycles of a step: the processor's, else its block's; NAN unknown */
+static double cycles_of(const struct work *w, const struct vmp_set_keys *keys, unsigned int i,
+			const struct vmp_unit **unit)
+{
+	uint32_t number = keys->number[i];
+	const struct vmp_estimate *e;
+
+	*unit = number == VMP_NONE ? NULL : &w->set->units.v[w->set->raws.raw[number].target];
+	if (!*unit || (*unit)->block == VMP_NONE)
+		return NAN;
+	e = &w->e->block[(*unit)->block];
+	return keys->raw[i].cycles ? (double)keys->raw[i].cycles : e->cycles[e->source];
+}
+
+/* Where the sample's own block began: by the sample's CPI, as far as that is known */
+static double landed_at(const struct work *w, const struct vmprof_sample *s, const struct vmp_set_keys *keys)
+{
+	const struct vmp_landing *l;
+	enum vmp_flow flow;
+	uint32_t insns, number;
+
+	if (!keys->landed || !(s->flags & VMPROF_SF_COUNTS) || !s->instructions)
+		return (double)s->tsc;
+	number = keys->number[keys->nr];
+	l = number == VMP_NONE ? NULL : &w->set->landings.v[w->set->raws.raw[number].target];
+	if (!l || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
+		return (double)s->tsc;
+	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;
+}
+
+static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp_strip_span *sample)
+{
+	const struct vmp_unit *u;
+	struct vmp_set_keys keys;
+	double at, ticks;
+	unsigned int i;
+	int err = vmp_set_keys(&w->eye, s, &w->set->raws, &keys);
+
+	if (err)
+		return err;
+	vmp_set_look_up(w->set, &keys);
+	at = landed_at(w, s->s, &keys);
+	for (i = 0; !err && i < keys.nr && keys.raw[i].a; i++) {
+		struct vmp_strip_span b = *sample;
+
+		ticks = cycles_of(w, &keys, i, &u);
+		if (isnan(ticks)) {
+			w->out->unknown++;
+			break;
+		}
+		at -= ticks;
+		b.kind = VMP_MOMENT_BLOCK;
+		b.tsc = at;
+		b.ticks = ticks;
+		b.start = u->start;
+		b.end = u->end;
+		b.mispredicted = s->w.step[i].mispredicted;
+		err = push(w, &b);
+	}
+	return err;
+}
+
+static int in_guest(struct work *w, const struct vmp_lbr_sample *ls, const struct vmp_set_sample *s,
+		    struct vmp_strip_span *span)
+{
+	uint32_t image = w->set->points.contexts.v[s->context].from.image;
+	const struct vmp_space *space = &w->set->m->vms.v[span->vm].space;
+	int err = 0;
+
+	span->kind = VMP_MOMENT_SAMPLE;
+	span->what = image == VMP_NONE ? word(w, "[unknown]", &err) : space->images.v[image].comm;
+	if (!err)
+		err = vmp_points_find(&w->set->points, s->context, s->ip, &span->start);
+	if (!err && ls->lbr)
+		err = lay_blocks(w, s, span);
+	return err ? err : push(w, span);
+}
+
+/* What kept the vCPU out of the guest */
+static int out_of_guest(struct work *w, const struct vmprof_sample *s, const struct vmp_hit *hit,
+			struct vmp_strip_span *span)
+{
+	const struct vmp_host_proc *proc = vmp_host_proc(w->set->m, s->host_pid);
+	char buf[VMP_EXIT_NAME_MAX];
+	struct vmp_origin from;
+	uint32_t context;
+	uint64_t addr;
+	int err = 0;
+
+	span->kind = hit->kind == VMP_KIND_STEAL ? VMP_MOMENT_STEAL : VMP_MOMENT_VMM;
+	if (span->kind == VMP_MOMENT_STEAL) {
+		span->what = proc ? proc->comm : word(w, "[unknown]", &err);
+		return err ? err : push(w, span);
+	}
+	span->what = word(w, s->flags & VMPROF_SF_VCPU ? vmp_exit_name(buf, s->vendor, s->exit_reason) : "-", &err);
+	vmp_origin_from(hit, s, &from, &addr);
+	if (!err)
+		err = vmp_points_context(&w->set->points, &from, &context);
+	if (!err)
+		err = vmp_points_find(&w->set->points, context, addr, &span->start);
+	return err ? err : push(w, span);
+}
+
+/* Samples outside of the guest have no process: they are chosen by domain and vCPU. */
+static int wanted(const struct work *w, uint32_t vcpu, const struct vmp_hit *hit)
+{
+	const struct vmp_origin vm = { .kind = VMP_KIND_VMM_USER, .vm = hit->vm, .image = VMP_NONE };
+	struct vmp_set domain = { .m = w->set->m, .choice = { .domain = w->set->choice.domain, .pid = -1 } };
+
+	return vmp_set_wanted(&domain, &vm) && (w->set->choice.vcpu < 0 || vcpu == (uint32_t)w->set->choice.vcpu);
+}
+
+static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
+{
+	const struct vmprof_sample *s = ls->s;
+	struct work *w = arg;
+	struct vmp_strip_span span = { .tsc = (double)s->tsc, .start = VMP_NONE, .end = VMP_NONE };
+	struct vmp_set_sample seen;
+	struct vmp_hit hit;
+	int got;
+
+	if (s->hdr.type != VMPROF_REC_SAMPLE || s->tsc < w->c->from_tsc || s->tsc >= w->c->to_tsc)
+		return 0;
+	got = vmp_classify(w->set->m, s, &hit);
+	if (got || hit.vm == VMP_NONE || hit.kind == VMP_KIND_GUEST_NESTED)
+		return got;
+	span.vm = hit.vm;
+	span.vcpu = vmp_origin_vcpu(w->set->m, s);
+	got = vmp_origin_is_guest(hit.kind) ? vmp_set_see(&w->eye, scan, ls, &seen) : wanted(w, span.vcpu, &hit);
+	if (got <= 0 || span.vcpu == VMP_NONE)
+		return got < 0 ? got : 0;
+	if (w->out->samples == w->c->limit) {
+		w->out->more++;
+		return 0;
+	}
+	w->out->samples++;
+	return vmp_origin_is_guest(hit.kind) ? in_guest(w, ls, &seen, &span) : out_of_guest(w, s, &hit, &span);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct vmp_strip_span *a = pa, *b = pb;
+
+	if (a->vm != b->vm)
+		return a->vm < b->vm ? -1 : 1;
+	if (a->vcpu != b->vcpu)
+		return a->vcpu < b->vcpu ? -1 : 1;
+	if (a->tsc != b->tsc)
+		return a->tsc < b->tsc ? -1 : 1;
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+/* Blocks do not reach back behind the sample before: estimates are means. */
+static void clip(struct vmp_timeline *t)
+{
+	double last = -INFINITY, end;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < t->spans.nr; i++) {
+		struct vmp_strip_span s = t->spans.v[i];
+
+		if (i && (t->spans.v[i - 1].vm != s.vm || t->spans.v[i - 1].vcpu != s.vcpu))
+			last = -INFINITY;
+		end = s.tsc + s.ticks;
+		if (s.kind == VMP_MOMENT_BLOCK && s.tsc < last) {
+			s.tsc = last;
+			s.ticks = end - last;
+		}
+		if (s.ticks < 0)
+			continue;
+		last = s.tsc + s.ticks > last ? s.tsc + s.ticks : last;
+		t->spans.v[n++] = s;
+	}
+	t->spans.nr = n;
+}
+
+int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
+			const struct vmp_timeline_choice *c)
+{
+	struct work w = { .set = set, .e = e, .c = c };
+	struct vmp_lbr_losses again = { 0 };
+	void *shard = &w;
+	int err;
+
+	w.out = calloc(1, sizeof(*w.out));
+	if (!w.out)
+		return -ENOMEM;
+	err = vmp_set_eye_init(&w.eye, set);
+	if (!err)
+		err = vmp_scan_branches(set->m, &shard, 1, on_sample, &again);
+	vmp_set_eye_deinit(&w.eye);
+	if (err) {
+		vmp_timeline_destroy(w.out);
+		return err;
+	}
+	if (w.out->spans.nr)
+		qsort(w.out->spans.v, w.out->spans.nr, sizeof(*w.out->spans.v), by_time);
+	clip(w.out);
+	*out = w.out;
+	return 0;
+}
+
+void vmp_timeline_destroy(struct vmp_timeline *t)
+{
+	if (!t)
+		return;
+	vmp_vec_free(&t->spans);
+	free(t);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * timeline.h - what ran on vCPUs, block by block, back from each sample.
+ *
+ * Each block is as long as its estimated cycles say, one cycle a TSC tick; the
+ * youngest ends where the block of the sample itself began, as far as that is
+ * known.  Between samples there are gaps: branches reach only so far back.
+ */
+#ifndef VMP_TIMELINE_H
+#define VMP_TIMELINE_H
+
+#include <stdio.h>
+
+#include "blocks/estimate.h"
+#include "util/terminal.h"
+
+enum vmp_moment_kind {
+	VMP_MOMENT_BLOCK,	/* ran from tsc on for ticks */
+	VMP_MOMENT_SAMPLE,	/* was taken in the guest */
+	VMP_MOMENT_VMM,		/* a sample: the vCPU had left the guest for what */
+	VMP_MOMENT_STEAL,	/* a sample: another task ran while the vCPU waited */
+};
+
+struct vmp_strip_span {
+	double tsc;		/* host */
+	double ticks;
+	uint32_t vm, vcpu;	/* vcpu VMP_NONE: not one */
+	enum vmp_moment_kind kind;
+	uint32_t start, end;	/* block: points; others: start is where the sample was taken, VMP_NONE unknown */
+	uint32_t what;		/* string number: process, exit reason, task that ran */
+	uint32_t seq;		/* of equal times the one that came first */
+	int mispredicted;	/* the branch at the block's end */
+};
+
+struct vmp_timeline {
+	VMP_VEC(struct vmp_strip_span) spans;	/* by vm, vCPU and time */
+	uint64_t samples;
+	uint64_t more;		/* samples in the time asked for, over the limit */
+	uint64_t unknown;	/* windows that end early: cycles of a block are not known */
+};
+
+struct vmp_timeline_choice {
+	uint64_t from_tsc, to_tsc;
+	uint64_t limit;		/* samples */
+};
+
+/** vmp_timeline_create() - Read the samples once more.  Return: 0, -ENOMEM, -errno of reading. */
+int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
+			const struct vmp_timeline_choice *c);
+void vmp_timeline_destroy(struct vmp_timeline *t);
+
+/** vmp_timeline_text() - A line for each sample: the blocks before it, the oldest first. */
+void vmp_timeline_text(FILE *out, const struct vmp_set *set, const struct vmp_timeline *t,
+		       const struct vmp_look *look);
+
+/** vmp_timeline_trace() - Trace Event Format (JSON), for Perfetto and chrome://tracing. */
+void vmp_timeline_trace(FILE *out, const struct vmp_set *set, const struct vmp_timeline *t);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* window.c - what lies between neighbouring branches, as far as it is one task's. */
+#include "blocks/window.h"
+
+static int in_switch(const struct vmp_points *p, uint32_t kernel, uint64_t addr)
+{
+	uint32_t i;
+
+	if (!(addr >> 63))
+		return 0;
+	for (i = 0; i < p->switches.nr; i++) {
+		const struct vmp_switch *s = &p->switches.v[i];
+
+		if (s->context == kernel && addr >= s->start && addr < s->end)
+			return 1;
+	}
+	return 0;
+}
+
+static int knows_switches(const struct vmp_points *p, uint32_t kernel)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->switches.nr; i++)
+		if (p->switches.v[i].context == kernel)
+			return 1;
+	return 0;
+}
+
+/*
+ * The driver saw another CR3 than at the VM entry.  Where the kernel's way between the two cannot be
+ * followed, user code is the present process's only before the first that the kernel ran.
+ */
+static int is_lost(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr)
+{
+	return lbr->flags & VMPROF_LBR_SWITCHED &&
+	       (!(lbr->branches & VMPROF_LBR_KERNEL) || !knows_switches(p, kernel));
+}
+
+static int is_kernel(uint64_t addr)
+{
+	return addr >> 63;
+}
+
+static int is_user(uint64_t addr)
+{
+	return addr && !(addr >> 63);
+}
+
+void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
+		   struct vmp_window *w)
+{
+	int blocks = vmp_lbr_has_blocks(lbr), lost = is_lost(p, kernel, lbr);
+	int switched = lost && !(lbr->branches & VMPROF_LBR_KERNEL);
+	const struct vmp_branch *b = lbr->b;
+	unsigned int i;
+
+	w->nr = w->switched = 0;
+	w->landed = blocks && lbr->nr && !switched && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
+	for (i = 0; i < lbr->nr; i++, b++) {
+		struct vmp_step s = {
+			.end = b->from, .next = b->to, .cycles = b->cycles, .mispredicted = b->mispredicted,
+		};
+
+		switched |= in_switch(p, kernel, b->to) || (lost && is_kernel(b->to));
+		if (switched && (is_user(b->from) || is_user(b->to))) {
+			w->switched++;
+			continue;
+		}
+		switched |= in_switch(p, kernel, b->from) || (lost && is_kernel(b->from));
+		if (blocks && i + 1 < lbr->nr && !(switched && is_user(b[1].to)))
+			s.start = b[1].to;
+		w->step[w->nr++] = s;
+	}
+}

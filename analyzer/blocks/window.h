@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * window.h - one sample's branches as steps: a straight piece of code, and
+ * where the branch at its end went.
+ */
+#ifndef VMP_WINDOW_H
+#define VMP_WINDOW_H
+
+#include "blocks/points.h"
+#include "model/lbr.h"
+
+struct vmp_step {
+	uint64_t start;		/* 0: not known (the oldest branch; or not all were recorded) */
+	uint64_t end;		/* address of the branch; 0: only where branches end was recorded */
+	uint64_t next;		/* where it went; 0: not recorded */
+	uint32_t cycles;	/* of the whole step, 0 unknown */
+	int mispredicted;
+};
+
+struct vmp_window {
+	struct vmp_step step[VMPROF_LBR_MAX];	/* the youngest first */
+	unsigned int nr;
+	unsigned int switched;	/* entries left out: user code of another address space */
+	uint64_t landed;	/* start of the block in which the sample was taken, 0 unknown */
+};
+
+/**
+ * vmp_window_of() - Steps of a sample that has branches.
+ * @kernel: Context of its kernel.
+ * @ip:     Where it was taken.
+ */
+void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
+		   struct vmp_window *w);
+
+#endif

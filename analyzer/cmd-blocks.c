@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* cmd-blocks.c - vmprof blocks: the time of every block of instructions. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "branchargs.h"
+#include "cmd.h"
+#include "report/profile.h"
+#include "report/render.h"
+#include "util/log.h"
+
+enum column {
+	SHARE, SAMPLES, RUNS, RUNS_ERROR, CYCLES, ERROR, BY, INSNS, CPI, TIME, LBR, EQUATION1, P50, P95, SEEN, MISSED,
+	START, END, FUNCTION, MODULE, SIDE, DOMAIN, COLUMNS
+};
+
+static const struct vmp_sheet_column columns[COLUMNS] = {
+	[SHARE] = { "percent", "%Time", VMP_SHEET_REAL, 2, VMP_SHEET_SHARE },
+	[SAMPLES] = { "samples", "Samples", VMP_SHEET_REAL, 0 },
+	[RUNS] = { "runs", "Runs", VMP_SHEET_REAL, 0 },
+	[RUNS_ERROR] = { "runs_error", "+-", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
+	[CYCLES] = { "cycles", "Cycles", VMP_SHEET_REAL, 2 },
+	[ERROR] = { "cycles_error", "+-", VMP_SHEET_REAL, 2 },
+	[BY] = { "by", "By", VMP_SHEET_TEXT },
+	[INSNS] = { "instructions", "Insns", VMP_SHEET_REAL, 0 },
+	[CPI] = { "cpi", "CPI", VMP_SHEET_REAL, 2 },
+	[TIME] = { "cycles_time", "Cycles(time)", VMP_SHEET_REAL, 2, VMP_SHEET_HIDDEN },
+	[LBR] = { "cycles_lbr", "LBR", VMP_SHEET_REAL, 2 },
+	[EQUATION1] = { "cycles_cpi", "Eq.1", VMP_SHEET_REAL, 2 },
+	[P50] = { "p50", "p50", VMP_SHEET_REAL, 1 },
+	[P95] = { "p95", "p95", VMP_SHEET_REAL, 1 },
+	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
+	[MISSED] = { "mispredicted", "%Missed", VMP_SHEET_REAL, 2 },
+	[START] = { "start", "Start", VMP_SHEET_HEX },
+	[END] = { "end", "End", VMP_SHEET_HEX },
+	[FUNCTION] = { "function", "Function", VMP_SHEET_TEXT },
+	[MODULE] = { "module", "Module", VMP_SHEET_TEXT },
+	[SIDE] = { "side", "Side", VMP_SHEET_TEXT, 0, VMP_SHEET_HIDDEN },
+	[DOMAIN] = { "domain", "Domain", VMP_SHEET_TEXT, 0 },
+};
+
+static double percent(double n, double of)
+{
+	return of > 0 ? 100 * n / of : NAN;
+}
+
+static void place_cell(const struct branch_data *d, const struct vmp_block_code *b, int column,
+		       struct vmp_sheet_cell *cell)
+{
+	const struct vmp_point *start = &d->set->points.points.v[b->start];
+
+	if (column == START)
+		cell->hex = start->addr;
+	else if (column == END)
+		cell->hex = d->set->points.points.v[b->end].addr;
+	else if (column == FUNCTION)
+		cell->text = vmp_model_name(d->m, start->function);
+	else if (column == MODULE)
+		cell->text = vmp_model_name(d->m, start->module);
+	else if (column == SIDE)
+		cell->text = vmp_about_side(d->set, b->start);
+	else
+		cell->text = vmp_about_domain(d->set, b->start);
+}
+
+static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cell)
+{
+	const struct branch_data *d = arg;
+	const struct vmp_block_code *b = &d->set->blocks.v[row];
+	const struct vmp_estimate *e = &d->estimates->block[row];
+
+	switch ((enum column)column) {
+	case SHARE: cell->real = percent(e->samples, d->estimates->samples); break;
+	case SAMPLES: cell->real = e->samples; break;
+	case RUNS: cell->real = e->executions; break;
+	case RUNS_ERROR: cell->real = e->executions_error; break;
+	case CYCLES: cell->real = e->cycles[e->source]; break;
+	case ERROR: cell->real = e->source == VMP_SOURCE_TIME ? e->error : NAN; break;
+	case BY: cell->text = vmp_source_key(e->source); break;
+	case P50: cell->real = vmp_measure_part(d->measure, row, 0.5); break;
+	case P95: cell->real = vmp_measure_part(d->measure, row, 0.95); break;
+	case INSNS: cell->real = b->insns ? b->insns : NAN; break;
+	case CPI: cell->real = b->insns ? e->cycles[e->source] / b->insns : NAN; break;
+	case TIME: cell->real = e->cycles[VMP_SOURCE_TIME]; break;
+	case EQUATION1: cell->real = e->cycles[VMP_SOURCE_CPI]; break;
+	case LBR: cell->real = e->cycles[VMP_SOURCE_LBR]; break;
+	case SEEN: cell->real = b->n; break;
+	case MISSED: cell->real = percent(b->mispredicted, b->n); break;
+	default: place_cell(d, b, column, cell);
+	}
+}
+
+/* The block as a row of a report, for the filter's sake */
+static int passes(const struct branch_data *d, const struct branch_args *a, uint32_t block)
+{
+	const struct vmp_block_code *b = &d->set->blocks.v[block];
+	const struct vmp_estimate *e = &d->estimates->block[block];
+	const struct vmp_point *p = &d->set->points.points.v[b->start];
+	const struct vmp_object *o = p->object == VMP_NONE ? NULL : &d->set->points.objects.v[p->object];
+	struct vmp_profile profile = { .model = d->m };
+	struct vmp_domain domain = {
+		.vm = o ? o->vm : VMP_NONE, .total = (uint64_t)llround(d->estimates->samples),
+	};
+	struct vmp_row row = {
+		.samples = (uint64_t)llround(e->samples), .function = p->function, .module = p->module,
+		.pid = VMP_NONE, .track = VMP_NONE,
+		.side = o && o->vm == VMP_NONE ? VMP_SIDE_VMM : p->seen >> 63 ? VMP_SIDE_KERNEL : VMP_SIDE_USER,
+	};
+
+	if (vmp_weigh_paired(d->m)) {
+		row.cycle_samples = row.samples;
+		row.instruction_samples = isnan(e->executions) ? 0 : (uint64_t)llround(
+			e->executions * b->insns / (double)d->m->pair.instructions);
+	} else {
+		row.cycles = (uint64_t)llround(e->samples * d->estimates->period);
+		row.instructions = isnan(e->executions) ? 0 : (uint64_t)llround(e->executions * b->insns);
+	}
+	return branch_wanted(a, d->set, b->start) && vmp_filter_place(a->filter, &profile, &domain, &row) &&
+	       vmp_filter_row(a->filter, &profile, &domain, &row);
+}
+
+/* Columns that would be empty or all the same stay away. */
+static uint32_t hidden(const struct branch_data *d)
+{
+	uint32_t bits = 0, i;
+
+	if (d->m->vms.nr < 2)
+		bits |= 1U << DOMAIN;
+	if (d->estimates->source != VMP_SOURCE_TIME)
+		bits |= 1U << ERROR;
+	if (d->estimates->source == VMP_SOURCE_CPI)
+		bits |= 1U << BY;
+	bits |= 1U << LBR;
+	for (i = 0; i < d->set->blocks.nr; i++)
+		if (d->set->blocks.v[i].cycled)
+			bits &= ~(1U << LBR);
+	return d->estimates->source == VMP_SOURCE_LBR ? bits | 1U << LBR : bits;
+}
+
+static int show(const struct branch_data *d, const void *arg)
+{
+	const struct branch_args *a = arg;
+	struct vmp_sheet s = { .columns = columns, .nr = COLUMNS, .cell = cell, .arg = (void *)d };
+	uint32_t i;
+	int ret;
+
+	s.rows = malloc((d->set->blocks.nr + 1) * sizeof(*s.rows));
+	if (!s.rows) {
+		vmp_err("out of memory");
+		return VMP_EXIT_FAILED;
+	}
+	for (i = 0; i < d->set->blocks.nr; i++)
+		if (passes(d, a, i))
+			s.rows[s.nr_rows++] = i;
+	s.hidden = hidden(d);
+	ret = branch_print(d, a, &s, "blocks", "percent,seen,module,start,end");
+	free(s.rows);
+	return ret;
+}
+
+int cmd_blocks(int argc, char **argv)
+{
+	struct branch_args a = { 0 };
+	const struct vmp_opt opts[] = {
+		BRANCH_SAMPLES(&a),
+		BRANCH_ROWS(&a),
+		{ "filter", 0, VMP_OPT_STR, "EXPR", "only blocks such as 'module ~ \"libq*\" && cpi > 2', as in report", &a.filter_text },
+		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default percent", &a.sort },
+		{ "json", 0, VMP_OPT_FLAG, NULL, "JSON instead of text, with all columns", &a.json },
+		{ "csv", 0, VMP_OPT_FLAG, NULL, "comma-separated values, with all columns", &a.csv },
+		BRANCH_LOOK(&a),
+		{ NULL },
+	};
+	const struct vmp_cmdline cmd = {
+		.usage = "vmprof blocks [OPTION]... [FILE]",
+		.about = "Print how many cycles each block of instructions takes, and how often it ran: from\n"
+			 "the last branches that were recorded with the samples.",
+		.opts = opts,
+		.more = "Without FILE the latest capture is read.  A block is code between two taken branches.",
+		.args_max = 1,
+	};
+
+	return branch_run(&cmd, argc, argv, &a, 1, show, &a);
+}

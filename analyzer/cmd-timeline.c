@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* cmd-timeline.c - vmprof timeline: blocks on the axis of time, as text or as a trace. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "blocks/timeline.h"
+#include "branchargs.h"
+#include "cmd.h"
+#include "export/out.h"
+#include "util/log.h"
+#include "util/units.h"
+
+#define SAMPLES_TEXT	1000U
+#define SAMPLES_TRACE	100000U	/* about a million and a half blocks */
+
+struct given {
+	struct branch_args a;
+	const char *from, *to, *output;
+};
+
+/* Host TSC of a time since the session's start */
+static int parse_time(const struct vmp_model *m, const char *option, const char *s, uint64_t *tsc)
+{
+	uint64_t ns;
+
+	if (!s)
+		return 0;
+	if (vmp_parse_time(s, &ns)) {
+		vmp_err("--%s takes a time since the session's start, such as 1.5s or 200ms, not '%s'", option, args_safe(s));
+		return -EINVAL;
+	}
+	*tsc = m->header.tsc + (uint64_t)((__uint128_t)ns * m->header.tsc_khz / 1000000);
+	return 0;
+}
+
+static int write_trace(const struct branch_data *d, const struct vmp_timeline *t, const char *path)
+{
+	struct vmp_out out;
+	int err = vmp_out_open(&out, path, VMP_PACK_NONE);
+
+	if (!err) {
+		vmp_timeline_trace(out.stream, d->set, t);
+		err = vmp_out_close(&out, 0);
+	}
+	if (err) {
+		vmp_err("cannot write %s: %s", args_safe(path), strerror(-err));
+		return VMP_EXIT_FAILED;
+	}
+	vmp_info("%s: %" PRIu64 " samples; open it in Perfetto (ui.perfetto.dev) or chrome://tracing", args_safe(path),
+		 t->samples);
+	return VMP_EXIT_OK;
+}
+
+static int write_text(const struct branch_data *d, const struct given *g, const struct vmp_timeline *t)
+{
+	pid_t pager = g->a.no_pager ? 0 : vmp_pager_start();
+
+	vmp_about_head(stdout, d->set, d->path);
+	vmp_timeline_text(stdout, d->set, t, &g->a.look);
+	vmp_about_notes(stdout, d->set, d->estimates);
+	puts("  blocks are laid back from each sample, a cycle as a tick of the TSC");
+	if (t->unknown)
+		printf("  %" PRIu64 " samples' blocks end early: the cycles of one are not known\n", t->unknown);
+	return vmp_pager_end(pager) ? VMP_EXIT_FAILED : VMP_EXIT_OK;
+}
+
+static int show(const struct branch_data *d, const void *arg)
+{
+	const struct given *g = arg;
+	struct vmp_timeline_choice c = { .to_tsc = UINT64_MAX, .limit = g->output ? SAMPLES_TRACE : SAMPLES_TEXT };
+	struct vmp_timeline *t;
+	int ret, err;
+
+	if (args_output(d->path, g->output))
+		return VMP_EXIT_USAGE;
+	if (parse_time(d->m, "from", g->from, &c.from_tsc) || parse_time(d->m, "to", g->to, &c.to_tsc))
+		return VMP_EXIT_USAGE;
+	if (g->a.limit && g->a.rows)
+		c.limit = g->a.rows;
+	err = vmp_timeline_create(&t, d->set, d->estimates, &c);
+	if (err) {
+		vmp_err("cannot read %s: %s", args_safe(d->path), strerror(-err));
+		return VMP_EXIT_FAILED;
+	}
+	ret = g->output ? write_trace(d, t, g->output) : write_text(d, g, t);
+	if (t->more)
+		vmp_warn("%" PRIu64 " more samples are in this time; narrow it with --from and --to, or raise --limit", t->more);
+	vmp_timeline_destroy(t);
+	return ret;
+}
+
+int cmd_timeline(int argc, char **argv)
+{
+	struct given g = { 0 };
+	const struct vmp_opt opts[] = {
+		BRANCH_SAMPLES(&g.a),
+		{ "from", 0, VMP_OPT_STR, "TIME", "from so long after the session's start, such as 1.5s", &g.from },
+		{ "to", 0, VMP_OPT_STR, "TIME", "up to so long after it", &g.to },
+		{ "limit", 0, VMP_OPT_STR, "N", "so many samples; default 1000, with --output 100000", &g.a.limit },
+		{ "output", 'o', VMP_OPT_STR, "FILE", "write a trace for Perfetto and chrome://tracing instead;\nFILE.zst is packed by zstd", &g.output },
+		BRANCH_LOOK(&g.a),
+		{ NULL },
+	};
+	const struct vmp_cmdline cmd = {
+		.usage = "vmprof timeline [OPTION]... [FILE]",
+		.about = "Lay the blocks that ran on each vCPU on the axis of time, back from each sample, with exits\n"
+			 "and steal between them.",
+		.opts = opts,
+		.more = "Without FILE the latest capture is read.",
+		.args_max = 1,
+	};
+
+	return branch_run(&cmd, argc, argv, &g.a, 1, show, &g);
+}
