@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "collect/statedir.h"
+#include "util/below.h"
 #include "util/capdir.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -74,6 +75,9 @@ static void tell_unreadable(const char *path, int err)
 	case -EACCES:
 		vmp_err("cannot read %s: %s; run this command with sudo", args_safe(path), strerror(-err));
 		return;
+	case -ENODATA:
+		vmp_err("%s is empty or ends within its first bytes: nothing was recorded in it; make a capture with vmprof start", args_safe(path));
+		return;
 	case -EINVAL:
 		vmp_err("%s is not a file; captures are files *.vmprof: find %s -name '*.vmprof'", args_safe(path), vmp_capture_dir());
 		return;
@@ -81,11 +85,53 @@ static void tell_unreadable(const char *path, int err)
 	vmp_err("cannot read %s: %s; without FILE the latest capture is read", args_safe(path), strerror(-err));
 }
 
-int args_open(struct vmp_model **m, const char **path)
+static int open_sysroot(const char *dir)
+{
+	int fd = vmp_below_folder(dir);
+
+	if (fd == -ENOSYS)
+		vmp_err("--sysroot needs openat2(), which Linux has since 5.6");
+	else if (fd < 0)
+		vmp_err("cannot open the folder %s of --sysroot: %s", args_safe(dir), strerror(-fd));
+	return fd;
+}
+
+/* One for all captures of a command, so that nothing is asked for twice; it lives as long as we */
+static int find_seek(struct vmp_seek **out, const char *sysroot)
+{
+	static struct vmp_seek seek = { .sysroot = VMP_BELOW_HOST };
+
+	if (sysroot && seek.sysroot == VMP_BELOW_HOST) {
+		seek.sysroot = open_sysroot(sysroot);
+		if (seek.sysroot < 0)
+			return seek.sysroot;
+	}
+	if (!seek.server && vmp_debuginfod_create(&seek.server) == -ENOMEM)
+		return -ENOMEM;
+	*out = &seek;
+	return 0;
+}
+
+void args_close(struct vmp_model *m)
+{
+	char line[512];
+
+	if (m && *vmp_seek_below(m->seek, line, sizeof(line)))
+		vmp_aside("%s", line);
+	if (m && *vmp_seek_asked(m->seek, line, sizeof(line)))
+		vmp_aside("%s", line);
+	vmp_model_close(m);
+}
+
+int args_open(struct vmp_model **m, const char **path, const char *sysroot)
 {
 	static char last[4096], latest[4096];
+	struct vmp_seek *seek;
 	int err;
 
+	err = find_seek(&seek, sysroot);
+	if (err)
+		return err;
 	if (!*path) {
 		err = vmp_latest_capture(vmp_state_last(last, sizeof(last)) ? NULL : last, latest,
 					 sizeof(latest));
@@ -98,7 +144,13 @@ int args_open(struct vmp_model **m, const char **path)
 		*path = latest;
 	}
 	err = vmp_model_open(m, *path);
+	if (!err && !(*m)->header.header_bytes) {
+		vmp_model_close(*m);
+		err = -ENODATA;
+	}
 	if (err)
 		tell_unreadable(*path, err);
+	else
+		(*m)->seek = seek;
 	return err;
 }

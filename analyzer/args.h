@@ -23,11 +23,19 @@ int args_pid(const char *s, int64_t *pid);
  */
 int args_output(const char *input, const char *output);
 
+/* The row of an option table for where guests' files are looked for */
+#define ARGS_SYSROOT(ptr) \
+	{ "sysroot", 0, VMP_OPT_STR, "DIR", "look for guests' binaries and debug files below DIR, too", ptr }
+
 /**
  * args_open() - Open the capture that was asked for.
- * @path: In: as given, NULL for the latest one; out: its path, good until the next call.
+ * @path:    In: as given, NULL for the latest one; out: its path, good until the next call.
+ * @sysroot: As given, NULL none; the same at each call.
  * Return: 0, or -errno (told).
  */
-int args_open(struct vmp_model **m, const char **path);
+int args_open(struct vmp_model **m, const char **path, const char *sysroot);
+
+/** args_close() - Close it; tell what was looked for beside the object cache, for commands that print no such notes. */
+void args_close(struct vmp_model *m);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* As given on the command line */
 struct given {
-	const char *format, *output, *vcpu, *pid;
+	const char *format, *output, *vcpu, *pid, *sysroot;
 	int indent;
 };
 
@@ -44,7 +44,7 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 			list(names, sizeof(names), "", ", ", 0));
 		return -EINVAL;
 	}
-	if (g->indent && !((*f)->flags & VMP_FORMAT_INDENT)) {
+	if (g->indent && !((*f)->flags & VMP_FORMAT_XML)) {
 		vmp_err("--indent is for --format xml");
 		return -EINVAL;
 	}
@@ -53,8 +53,14 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 		return -EINVAL;
 	}
 	c->addresses |= !!((*f)->flags & VMP_FORMAT_ADDRESSES);
+	c->threads = !!((*f)->flags & VMP_FORMAT_THREADS);
+	c->samples = !!((*f)->flags & VMP_FORMAT_SAMPLES);
 	if (args_vcpu(g->vcpu, &c->vcpu) || args_pid(g->pid, &c->pid))
 		return -EINVAL;
+	if ((*f)->flags & VMP_FORMAT_FOLDER && (!g->output || vmp_out_packed(g->output) || c->all_host)) {
+		vmp_err("%s is a file for each binary of a guest: name a folder with --output, without --all-host", (*f)->name);
+		return -EINVAL;
+	}
 	if (!g->output && (*f)->flags & VMP_FORMAT_GZIP && isatty(STDOUT_FILENO)) {
 		vmp_err("%s is not for terminals; name a file with --output", (*f)->name);
 		return -EINVAL;
@@ -69,7 +75,8 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 	struct vmp_out out;
 	int err, closed;
 
-	err = vmp_out_open(&out, g->output, !!(f->flags & VMP_FORMAT_GZIP));
+	err = vmp_out_open(&out, g->output, f->flags & VMP_FORMAT_GZIP ? VMP_PACK_GZIP :
+			   f->flags & VMP_FORMAT_XML ? VMP_PACK_XML : VMP_PACK_NONE);
 	if (err) {
 		vmp_err("cannot write %s: %s", to, strerror(-err));
 		return VMP_EXIT_FAILED;
@@ -83,6 +90,16 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 	if (o.late)
 		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)o.late);
 	return VMP_EXIT_OK;
+}
+
+static int export_folder(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_format *f,
+			 const struct given *g)
+{
+	int err = f->write_folder(g->output, m, c);
+
+	if (err && err != -ENOENT)
+		vmp_err("cannot write to %s: %s", args_safe(g->output), strerror(-err));
+	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;
 }
 
 static int export(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_format *f,
@@ -108,7 +125,7 @@ int cmd_export(int argc, char **argv)
 	struct given g = { 0 };
 	const struct vmp_opt opts[] = {
 		{ "format", 'f', VMP_OPT_STR, "FORMAT", "which one, see below", &g.format },
-		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd", &g.output },
+		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd; bolt: a folder", &g.output },
 		{ "indent", 0, VMP_OPT_FLAG, NULL, "XML: a line for each element", &g.indent },
 		{ "addresses", 0, VMP_OPT_FLAG, NULL, "pprof, csv, json: a row for each address, not for each\nfunction", &c.addresses },
 		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &c.domain },
@@ -116,6 +133,7 @@ int cmd_export(int argc, char **argv)
 		{ "pid", 0, VMP_OPT_STR, "PID", "only this guest process", &g.pid },
 		{ "comm", 0, VMP_OPT_STR, "NAME", "only processes of this name; patterns as in the shell", &c.comm },
 		{ "all-host", 0, VMP_OPT_FLAG, NULL, "host work that is no domain's, too", &c.all_host },
+		ARGS_SYSROOT(&g.sysroot),
 		{ NULL },
 	};
 	char formats[1024] = "Formats:\n";
@@ -139,9 +157,12 @@ int cmd_export(int argc, char **argv)
 	if (parse(&g, &c, &f))
 		return VMP_EXIT_USAGE;
 	path = args ? argv[1] : NULL;
-	if (args_open(&m, &path))
+	if (args_open(&m, &path, g.sysroot))
 		return VMP_EXIT_FAILED;
-	ret = args_output(path, g.output) ? VMP_EXIT_USAGE : export(m, &c, f, &g, path);
-	vmp_model_close(m);
+	if (args_output(path, g.output))
+		ret = VMP_EXIT_USAGE;
+	else
+		ret = f->flags & VMP_FORMAT_FOLDER ? export_folder(m, &c, f, &g) : export(m, &c, f, &g, path);
+	args_close(m);
 	return ret;
 }

@@ -37,7 +37,9 @@ static int import_xml(int fd, uint64_t bytes, struct vmp_xml *x, const char *pat
 		return err;
 	err = vmp_xmlin_copy(s, x);
 	if (err == -EBADMSG)
-		vmp_err("%s, %s", args_safe(path), vmp_source_error(s));
+		vmp_err("%s, %s\n"
+			"  what is read: .cubex of Cube or Score-P, and XML as vmprof export --format xml writes it",
+			args_safe(path), vmp_source_error(s));
 	vmp_source_close(s);
 	return err;
 }
@@ -48,7 +50,7 @@ static int import(int fd, uint64_t bytes, const char *path, const char *output, 
 	struct vmp_xml x;
 	int err, closed;
 
-	err = vmp_out_open(&out, output, 0);
+	err = vmp_out_open(&out, output, VMP_PACK_XML);
 	if (err) {
 		vmp_err("cannot write %s: %s", args_safe(output), strerror(-err));
 		return VMP_EXIT_FAILED;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* cmd-start.c - vmprof start: put a collector into the background, wait until samples flow. */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd.h"
-#include "collect/lines.h"
+#include "collect/events.h"
+#include "collect/launch.h"
+#include "collect/objects.h"
 #include "collect/running.h"
 #include "collect/session.h"
 #include "util/log.h"
@@ -17,16 +14,7 @@
 #include "util/units.h"
 
 #define USUAL_RING_BYTES (1U << 20)
-
-static volatile sig_atomic_t collector;
-
-/* Ctrl-C while we wait: the collector ends in order, and we tell what it says. */
-static void pass_on(int sig)
-{
-	(void)sig;
-	if (collector > 0)
-		kill(collector, SIGTERM);
-}
+#define ROUGH_TSC_KHZ	1000000		/* until the driver tells */
 
 static int read_duration(const char *s, struct vmp_session_opts *o)
 {
@@ -68,63 +56,30 @@ static int check_domains(const struct vmp_session_opts *o)
 	return 0;
 }
 
-/* Wait until the collector says that samples flow, or ends. */
-static int wait_for(pid_t pid, int fd)
+/* As far as it does not depend on the host: before anything is done to it or a guest */
+static int check_trigger(const struct vmp_session_opts *o)
 {
-	int status, code;
+	struct vmp_event event;
+	uint64_t period;
 
-	collector = pid;
-	signal(SIGINT, pass_on);
-	signal(SIGTERM, pass_on);
-	code = vmp_lines_relay(fd, NULL);
-	if (code >= 0)
-		return code;
-	if (waitpid(pid, &status, 0) == pid && WIFSIGNALED(status))
-		vmp_err("the collector was killed by signal %d (%s)", WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
-	else
-		vmp_err("the collector ended without a word; see its log: /run/vmprof/log");
-	return VMP_EXIT_FAILED;
-}
-
-static void become_collector(const struct vmp_session_opts *o, int fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	setsid();
-	dup2(null, 0);
-	dup2(null, 1);
-	dup2(null, 2);
-	_exit(vmp_collect(o, fd));
-}
-
-static int launch(const struct vmp_session_opts *o)
-{
-	int pipe_fd[2], code;
-	pid_t pid;
-
-	if (pipe2(pipe_fd, O_CLOEXEC)) {
-		vmp_err("cannot make a pipe: %m");
-		return VMP_EXIT_FAILED;
+	if (vmp_event_parse(o->event ? o->event : "cycles", &event) ||
+	    vmp_period_parse(o->period, &event, ROUGH_TSC_KHZ, &period))
+		return -EINVAL;
+	if (o->cpi && !vmp_event_is_cycles(&event)) {
+		vmp_err("--cpi samples cycles and instructions: it goes with --event cycles, not with %s",
+			event.name);
+		return -EINVAL;
 	}
-	pid = fork();
-	if (pid < 0) {
-		vmp_err("cannot start the collector: %m");
-		return VMP_EXIT_FAILED;
+	if (o->lbr.branches && event.is_timer) {
+		vmp_err("--lbr needs a performance counter: it does not go with %s", event.name);
+		return -EINVAL;
 	}
-	if (!pid) {
-		close(pipe_fd[0]);
-		become_collector(o, pipe_fd[1]);
-	}
-	close(pipe_fd[1]);
-	code = wait_for(pid, pipe_fd[0]);
-	close(pipe_fd[0]);
-	return code;
+	return 0;
 }
 
 int cmd_start(int argc, char **argv)
 {
-	const char *duration = NULL, *buffer = NULL;
+	const char *duration = NULL, *buffer = NULL, *lbr = NULL, *lbr_format = NULL;
 	static struct vmp_session_opts o;
 	const struct vmp_opt opts[] = {
 		{ "domain", 'd', VMP_OPT_LIST, "NAME",
@@ -141,6 +96,17 @@ int cmd_start(int argc, char **argv)
 		  "events between two samples of a CPU, or a time such as 1ms;\n"
 		  "a time is turned into cycles at the TSC's frequency; default:\n"
 		  "1ms for cycles and cpu-clock, else a number that suits the event", &o.period },
+		{ "cpi", 'i', VMP_OPT_FLAG, NULL,
+		  "sample instructions beside cycles, with the same period, so that\n"
+		  "the report has the cycles per instruction of each function", &o.cpi },
+		{ "lbr", 'l', VMP_OPT_STR, "FILTER",
+		  "record the last branches before each sample: words with commas, of\n"
+		  "any, call, ret, cond, ind (indirect), jump, far (interrupts, system\n"
+		  "calls), and of user, kernel (both if none is given); or one of the\n"
+		  "presets calls, flow (calls and returns), flow-from, flow-to", &lbr },
+		{ "lbr-format", 0, VMP_OPT_STR, "FORMAT",
+		  "of a branch: from-to (default), from, to, or from-to-cycles where\n"
+		  "the processor counts them", &lbr_format },
 		{ "duration", 't', VMP_OPT_STR, "TIME",
 		  "end by itself after this time, such as 30s or 5min", &duration },
 		{ "output", 'o', VMP_OPT_STR, "FILE",
@@ -148,6 +114,10 @@ int cmd_start(int argc, char **argv)
 		  "/var/lib/vmprof/DOMAIN/TIME.vmprof", &o.output },
 		{ "buffer", 'b', VMP_OPT_STR, "SIZE",
 		  "ring of each CPU, 4K to 256M; default: 1M", &buffer },
+		{ "objects", 0, VMP_OPT_LIST, "HOW",
+		  "how guests' binaries come: agent (default) over its channel, none\n"
+		  "(they stay in the guest) or ssh://[USER@]HOST[:PORT]; of one domain:\n"
+		  "DOMAIN=HOW; may be given again", &o.objects },
 		{ "connect", 'c', VMP_OPT_STR, "URI",
 		  "libvirt's address; default: qemu:///system", &o.uri },
 		{ 0 },
@@ -160,7 +130,7 @@ int cmd_start(int argc, char **argv)
 			 "module vmprof is loaded if need be.",
 		.opts = opts,
 		.more = "Environment: VMPROF_DIR (instead of /var/lib/vmprof), VMPROF_RUN_DIR (instead\n"
-			"of /run/vmprof). The collector's log is /run/vmprof/log.\n"
+			"of /run/vmprof; the collector's log is the file log there).\n"
 			"Exit status: 0 the session runs (samples flow, or none came in 5 s), 1 failed, 2\n"
 			"wrong usage.",
 	};
@@ -169,9 +139,11 @@ int cmd_start(int argc, char **argv)
 	ret = vmp_opts_parse(&cmd, argc, argv, &args);
 	if (ret)
 		return ret > 0 ? VMP_EXIT_OK : VMP_EXIT_USAGE;
-	if (check_domains(&o) || read_duration(duration, &o) || read_buffer(buffer, &o))
+	if (check_domains(&o) || read_duration(duration, &o) || read_buffer(buffer, &o) ||
+	    vmp_lbr_parse(lbr, lbr_format, &o.lbr) || check_trigger(&o) ||
+	    vmp_objects_check(&o.objects, &o.domains, o.all))
 		return VMP_EXIT_USAGE;
 	if (vmp_need_root("start") || vmp_none_runs())
 		return VMP_EXIT_FAILED;
-	return launch(&o);
+	return vmp_launch(&o);
 }

@@ -36,6 +36,12 @@ static void print_losses(struct json_object *lost)
 		printf("lost       nothing\n");
 }
 
+static void print_branches(struct json_object *b)
+{
+	printf("branches   %llu, with %llu samples; %llu cut off at VM entries and exits\n",
+	       vmp_json_count(b, "branches"), vmp_json_count(b, "samples"), vmp_json_count(b, "cut"));
+}
+
 static void print_agent(struct json_object *a)
 {
 	unsigned long long bad = vmp_json_count(a, "bad_frames") + vmp_json_count(a, "seq_gaps") +
@@ -49,6 +55,12 @@ static void print_agent(struct json_object *a)
 		       vmp_format_size(size, sizeof(size), vmp_json_count(a, "bytes")));
 	if (bad)
 		printf(", %llu broken or missing", bad);
+	if (vmp_json_count(a, "dropped_frames"))
+		printf(", %llu not kept", vmp_json_count(a, "dropped_frames"));
+	if (vmp_json_count(a, "dropped_hellos"))
+		printf(", began anew %llu times too fast", vmp_json_count(a, "dropped_hellos"));
+	if (vmp_json_count(a, "unsent"))
+		printf(", did not read %llu requests", vmp_json_count(a, "unsent"));
 	printf("\n");
 }
 
@@ -83,6 +95,8 @@ static void print_status(struct json_object *o)
 	       vmp_json_count(o, "period"),
 	       strcmp(vmp_json_get(o, "trigger"), "timer") ? "counter" : "timer");
 	printf("samples    %llu\n", vmp_json_count(o, "samples"));
+	if (member(o, "lbr"))
+		print_branches(member(o, "branches"));
 	print_losses(member(o, "lost"));
 	printf("file       %s, %s\n", vmp_text(safe, sizeof(safe), file, strlen(file)),
 	       vmp_format_size(size, sizeof(size), vmp_json_count(o, "bytes")));

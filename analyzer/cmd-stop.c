@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "collect/control.h"
 #include "collect/running.h"
+#include "collect/statedir.h"
 #include "util/log.h"
 #include "util/opts.h"
 
@@ -21,6 +22,7 @@ int cmd_stop(int argc, char **argv)
 		.opts = opts,
 		.more = "Exit status: 0 done, 1 no session runs or it had failed, 2 wrong usage.",
 	};
+	char log[4096];
 	int args, ret;
 
 	ret = vmp_opts_parse(&cmd, argc, argv, &args);
@@ -32,7 +34,8 @@ int cmd_stop(int argc, char **argv)
 	if (ret >= 0)
 		return ret;
 	if (ret == -EPIPE)
-		vmp_err("the collector died while it finished the capture; see its log: /run/vmprof/log");
+		vmp_err("the collector died while it finished the capture; see its log: %s",
+			vmp_state_path(log, sizeof(log), "log"));
 	vmp_tell_absent();
 	return VMP_EXIT_FAILED;
 }

@@ -14,6 +14,13 @@ int cmd_status(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_tui(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_blocks(int argc, char **argv);
+int cmd_branches(int argc, char **argv);
+int cmd_annotate(int argc, char **argv);
+int cmd_loops(int argc, char **argv);
+int cmd_timeline(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 

@@ -8,7 +8,7 @@ _vmprof_domains()
 
 _vmprof()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words= file=
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words= file= list=
 	COMPREPLY=()
 	case $prev in
 	--domain | -d) words=$(_vmprof_domains) ;;
@@ -18,38 +18,100 @@ _vmprof()
 		;;
 	--period | -p) words='500us 1ms 10ms' ;;
 	--duration | -t) words='10s 30s 60s 5min' ;;
+	--lbr | -l) list='any call ret cond ind jump far user kernel calls flow flow-from flow-to' ;;
+	--lbr-format) words='from-to from to from-to-cycles' ;;
 	--buffer | -b) words='256K 1M 4M 16M' ;;
+	--objects) words='agent none ssh://' ;;
 	--connect | -c) words='qemu:///system' ;;
+	--group-by) list='process pid thread vcpu module build-id function exit side domain' ;;
+	--columns)
+		list='samples percent cycles instructions cpi ipc process pid thread vcpu module build-id
+			function exit side domain'
+		;;
+	--color) words='auto always never' ;;
+	--last) words='10s 30s 60s 0' ;;
+	--from | --to) words='100ms 1s 10s' ;;
 	--by) words='function process module vcpu exit' ;;
-	--sort) words='samples function module process pid vcpu exit' ;;
-	--output | -o | --html)
+	--sort)
+		list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
+			exit side build-id'
+		;;
+	--output | -o | --html | --vmlinux)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
-	--format | -f) words='pprof folded speedscope gecko chrome perf-script csv json xml' ;;
-	--vcpu | --pid | --comm | --module | --exit-reason | --limit) return ;;
+	--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--format | -f) words='pprof folded speedscope gecko chrome perf-script bolt csv json xml' ;;
+	--vcpu | --pid | --comm | --module | --function | --sample | --exit-reason | --limit | --percent-limit | --filter | --number | -n) return ;;
 	esac
+	if [ -n "$list" ]; then
+		# what stands before the last comma stays
+		local head=
+		[[ $cur != *,* ]] || head=${cur%,*},
+		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$list" -- "${cur##*,}")
+		compopt -o nospace 2> /dev/null
+		return
+	fi
 	if [ -z "$words" ]; then
 		case $COMP_CWORD:${COMP_WORDS[1]} in
-		1:*) words='start stop status report export import attach doctor help --help --version' ;;
+		1:*) words='start stop status report tui top blocks branches annotate loops timeline export import attach
+			doctor help --help --version' ;;
 		*:start)
-			words='--domain --all --event --period --duration --output --buffer --connect --help'
+			words='--domain --all --event --period --cpi --lbr --lbr-format --duration --output
+				--buffer --objects --connect --help'
 			;;
 		*:stop) words='--help' ;;
 		*:status) words='--json --help' ;;
 		*:report)
-			words='--domain --vcpu --pid --comm --module --exit-reason --by --sort --limit
-				--inline --srcline --all-host --json --html --help'
+			words='--domain --vcpu --pid --comm --module --exit-reason --filter --by --group-by
+				--tree --columns --sort --percent-limit --limit --exits --steal --diff
+				--inline --srcline --all-host --sysroot --color --no-pager --json --html --help'
+			file='*.vmprof'
+			;;
+		*:tui)
+			words='--domain --filter --group-by --columns --sort --all-host --sysroot --color
+				--help'
+			file='*.vmprof'
+			;;
+		*:top)
+			words='--domain --last --filter --group-by --columns --sort --batch --number --event
+				--period --connect --sysroot --color --help'
+			;;
+		*:blocks)
+			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --filter --sort
+				--json --csv --color --no-pager --help'
+			file='*.vmprof'
+			;;
+		*:branches)
+			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --sample --calls
+				--sort --json --csv --color --no-pager --help'
+			file='*.vmprof'
+			;;
+		*:annotate)
+			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --color --no-pager --help'
+			file='*.vmprof'
+			;;
+		*:loops)
+			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --sort --json --csv
+				--color --no-pager --help'
+			file='*.vmprof'
+			;;
+		*:timeline)
+			words='--domain --vcpu --pid --comm --vmlinux --sysroot --from --to --limit --output --color --no-pager
+				--help'
 			file='*.vmprof'
 			;;
 		*:export)
 			words='--format --output --indent --addresses --domain --vcpu --pid --comm --all-host
-				--help'
+				--sysroot --help'
 			file='*.vmprof'
 			;;
 		*:import) words='--output --indent --help' file='*.@(cubex|xml|xml.zst|xml.gz)' ;;
 		*:attach | *:doctor) words='--domain --connect --help' ;;
-		2:help) words='start stop status report export import attach doctor' ;;
+		2:help) words='start stop status report tui top blocks branches annotate loops timeline export import attach doctor' ;;
 		esac
 	fi
 	if [ -n "$file" ] && [[ $cur != -* ]]; then

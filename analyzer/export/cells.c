@@ -20,7 +20,17 @@ static void track_of(struct vmp_group *g, const struct vmp_model *m, const struc
 	g->track_id = vcpu != VMP_NONE ? vcpu : s->flags & VMPROF_SF_STEAL ? s->vcpu_tid : s->host_tid;
 }
 
-static int group_of(struct vmp_cells *c, const struct vmp_group *g, uint32_t *out)
+void vmp_group_of(struct vmp_group *g, const struct vmp_model *m, const struct vmprof_sample *s)
+{
+	track_of(g, m, s);
+	if (vmp_origin_side(g->from.kind) == VMP_SIDE_VMM && s->flags & VMPROF_SF_VCPU) {
+		g->has_exit = 1;
+		g->vendor = s->vendor;
+		g->exit_code = (uint32_t)vmp_exit_code(s->vendor, s->exit_reason);
+	}
+}
+
+static int number_of(struct vmp_cells *c, const struct vmp_group *g, uint32_t *out)
 {
 	uint32_t *i, n;
 	uint64_t sum;
@@ -44,23 +54,22 @@ int vmp_cells_find(struct vmp_cells *c, struct vmp_model *m, const struct vmprof
 {
 	struct vmp_group g = { 0 };
 	struct vmp_cell new = { .line = VMP_NONE };
+	struct vmp_hit hit;
 	uint32_t *i, n;
 	uint64_t sum;
 	int err;
 
-	err = vmp_origin_of(m, s, &g.from, &new.addr);
+	err = vmp_classify(m, s, &hit);
 	if (err)
 		return err;
+	vmp_origin_from(&hit, s, &g.from, &new.addr);
+	if (c->threads)
+		g.thread = hit.task + 1;
 	*cell = VMP_NONE;
 	if (g.from.vm == VMP_NONE && !c->all_host)
 		return 0;
-	track_of(&g, m, s);
-	if (vmp_origin_side(g.from.kind) == VMP_SIDE_VMM && s->flags & VMPROF_SF_VCPU) {
-		g.has_exit = 1;
-		g.vendor = s->vendor;
-		g.exit_code = (uint32_t)vmp_exit_code(s->vendor, s->exit_reason);
-	}
-	err = group_of(c, &g, &new.group);
+	vmp_group_of(&g, m, s);
+	err = number_of(c, &g, &new.group);
 	if (err)
 		return err;
 	for (sum = vmp_hash_mix(new.addr) + new.group; (i = vmp_hash_find(&c->by_cell, sum)); sum++)

@@ -12,6 +12,7 @@
 /* No padding: it is hashed as bytes */
 struct vmp_group {
 	struct vmp_origin from;
+	uint32_t thread;		/* with threads: vmp_hit.task + 1; else, and not known: 0 */
 	uint32_t track_kind, track_id;
 	uint32_t has_exit, exit_code;	/* the VMM's work: what the vCPU had left the guest for */
 	uint32_t vendor;
@@ -19,18 +20,21 @@ struct vmp_group {
 
 struct vmp_cell {
 	uint64_t addr;
-	uint32_t group;
+	uint32_t group;			/* 0 where only sums are asked for */
 	uint32_t line;			/* VMP_NONE: not chosen */
 	struct vmp_sums sum;
 };
 
 struct vmp_cells {
-	int all_host;
+	int all_host, threads;
 	VMP_VEC(struct vmp_group) groups;
 	VMP_VEC(struct vmp_cell) cells;
 	struct vmp_hash by_group, by_cell;
 	uint32_t last;			/* group of the sample before */
 };
+
+/** vmp_group_of() - Set all of a group but its origin, which is known. */
+void vmp_group_of(struct vmp_group *g, const struct vmp_model *m, const struct vmprof_sample *s);
 
 /**
  * vmp_cells_find() - Cell of a sample, made if it is new.

@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * csv.c - the table as comma-separated values (RFC 4180), a head line first.
- *
- * A cell that a spreadsheet would take for a formula gets an apostrophe in
- * front; control characters become \xNN.
- */
+/* csv.c - the table as comma-separated values, a head line first. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "export/format.h"
 #include "report/render.h"
-#include "util/text.h"
+#include "util/csv.h"
 
 static void text(FILE *out, const char *s)
 {
-	char safe[4 * VMPROF_PATH_BYTES_MAX];
-	const char *p, *guard;
-
-	vmp_text(safe, sizeof(safe), s, strlen(s));
-	guard = *safe && strchr("=+-@", *safe) ? "'" : "";
-	if (!strpbrk(safe, ",\"")) {
-		fprintf(out, "%s%s,", guard, safe);
-		return;
-	}
-	fprintf(out, "\"%s", guard);
-	for (p = safe; *p; p++) {
-		if (*p == '"')
-			fputc('"', out);
-		fputc(*p, out);
-	}
-	fputs("\",", out);
+	vmp_csv_text(out, s);
+	fputc(',', out);
 }
 
 static void line(FILE *out, const struct vmp_table *t, const struct vmp_line *l)

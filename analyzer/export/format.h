@@ -20,9 +20,12 @@ struct vmp_format_options {
 
 enum vmp_format_flags {
 	VMP_FORMAT_GZIP = 1,		/* packed by definition */
-	VMP_FORMAT_INDENT = 2,		/* can be indented */
+	VMP_FORMAT_XML = 2,		/* can be indented */
 	VMP_FORMAT_OFFSETS = 4,		/* shows addresses, if asked to: vmp_choice.addresses */
 	VMP_FORMAT_ADDRESSES = 8,	/* needs them */
+	VMP_FORMAT_FOLDER = 16,		/* files in a folder, by write_folder */
+	VMP_FORMAT_THREADS = 32,	/* shows the guest's threads */
+	VMP_FORMAT_SAMPLES = 64,	/* holds single samples: vmp_choice.samples */
 };
 
 struct vmp_format {
@@ -31,6 +34,8 @@ struct vmp_format {
 	unsigned int flags;	/* enum vmp_format_flags */
 	/* Return: 0, -ENOMEM, -errno of reading the capture or of a temporary file */
 	int (*write)(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+	/* Return: 0, -ENOENT (nothing to write, told), -ENOMEM, -errno of reading or writing */
+	int (*write_folder)(const char *folder, struct vmp_model *m, const struct vmp_choice *c);
 };
 
 /** vmp_format_find() - By name, or NULL. */
@@ -51,6 +56,7 @@ int vmp_write_speedscope(FILE *out, struct vmp_table *t, struct vmp_format_optio
 int vmp_write_gecko(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_chrome(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
+int vmp_write_bolt(const char *folder, struct vmp_model *m, const struct vmp_choice *c);
 int vmp_write_csv(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_json(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_xml(FILE *out, struct vmp_table *t, struct vmp_format_options *o);

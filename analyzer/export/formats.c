@@ -7,16 +7,19 @@
 
 static const struct vmp_format formats[] = {
 	{ "pprof", "go tool pprof, Parca, Pyroscope, speedscope (gzip)",
-	  VMP_FORMAT_GZIP | VMP_FORMAT_OFFSETS, vmp_write_pprof },
+	  VMP_FORMAT_GZIP | VMP_FORMAT_OFFSETS | VMP_FORMAT_THREADS, vmp_write_pprof },
 	{ "folded", "flamegraph.pl, inferno, speedscope: a stack a line", 0, vmp_write_folded },
 	{ "speedscope", "speedscope", 0, vmp_write_speedscope },
-	{ "gecko", "the Firefox Profiler: a time line for each vCPU", 0, vmp_write_gecko },
-	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", 0, vmp_write_chrome },
-	{ "perf-script", "what reads perf script's text: each sample", VMP_FORMAT_ADDRESSES, vmp_write_perf_script },
+	{ "gecko", "the Firefox Profiler: a time line for each vCPU", VMP_FORMAT_SAMPLES, vmp_write_gecko },
+	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", VMP_FORMAT_SAMPLES, vmp_write_chrome },
+	{ "perf-script", "what reads perf script's text: each sample",
+	  VMP_FORMAT_ADDRESSES | VMP_FORMAT_THREADS | VMP_FORMAT_SAMPLES, vmp_write_perf_script },
+	{ "bolt", "perf2bolt -pa, llvm-bolt -pa: branches of each binary, a folder of files",
+	  VMP_FORMAT_FOLDER, NULL, vmp_write_bolt },
 	{ "csv", "spreadsheets, databases", VMP_FORMAT_OFFSETS, vmp_write_csv },
 	{ "json", "jq and programs; schema: docs/profile.schema.json", VMP_FORMAT_OFFSETS, vmp_write_json },
 	{ "xml", "processes, threads, metrics; schema: docs/performance.xsd",
-	  VMP_FORMAT_INDENT | VMP_FORMAT_ADDRESSES, vmp_write_xml },
+	  VMP_FORMAT_XML | VMP_FORMAT_ADDRESSES, vmp_write_xml },
 };
 
 const struct vmp_format *vmp_format_at(unsigned int i)

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/decode.h"
 #include "model/objcache.h"
 
 #define UNKNOWN	0xffff

@@ -9,19 +9,7 @@
 #define VMP_INSN_H
 
 #include "export/table.h"
-
-enum vmp_insn {
-	VMP_INSN_DECODED,	/* all that could be read */
-	VMP_INSN_LOAD,
-	VMP_INSN_STORE,
-	VMP_INSN_BRANCH,
-	VMP_INSN_FLOAT,		/* arithmetic on floating-point numbers */
-	VMP_INSN_INTEGER,	/* arithmetic and logic on integers */
-	VMP_INSN_PREFETCH,
-	VMP_INSN_PERMUTE,	/* moves elements within vector registers */
-	VMP_INSN_SIMD,		/* works on several elements at once */
-	VMP_INSN_NR
-};
+#include "model/decode.h"
 
 struct vmp_insns;
 

@@ -13,6 +13,7 @@ void vmp_order_init(struct vmp_order *o, int (*fn)(void *arg, const struct vmp_m
 	memset(o, 0, sizeof(*o));
 	o->fn = fn;
 	o->arg = arg;
+	o->limit = VMP_ORDER_ROOM;
 }
 
 void vmp_order_deinit(struct vmp_order *o)
@@ -65,7 +66,7 @@ int vmp_order_add(struct vmp_order *o, uint64_t tsc, uint32_t line)
 	uint32_t i, parent;
 	int err = 0;
 
-	if (o->nr == VMP_ORDER_ROOM)
+	if (o->nr == o->limit)
 		err = pop(o);
 	else if (o->nr == o->room)
 		err = grow(o);

@@ -16,13 +16,14 @@
 
 struct vmp_moment {
 	uint64_t tsc;
-	uint32_t line;
+	uint32_t line;		/* the caller's */
 	uint32_t seq;		/* of equal times the one that came first */
 };
 
 struct vmp_order {
 	struct vmp_moment *heap;
 	uint32_t nr, room, seq;
+	uint32_t limit;		/* entries that are held back; may be lowered at first */
 	uint64_t last;		/* time passed on last */
 	uint64_t late;
 	int (*fn)(void *arg, const struct vmp_moment *m);

@@ -10,28 +10,35 @@
 
 #include <stdio.h>
 
+#include "util/outfile.h"
+
+/* How an output is packed, besides what its name asks for */
+enum vmp_packing {
+	VMP_PACK_NONE,
+	VMP_PACK_GZIP,
+	VMP_PACK_XML,		/* not by itself, but as zstd packs XML best */
+};
+
 struct vmp_out {
 	FILE *stream;		/* to be written to; the rest is private */
 	struct vmp_pack *pack;
-	char *name;		/* NULL: standard output */
-	int regular;
-	int fd;
+	struct vmp_outfile file;
 };
 
 /**
  * vmp_out_open() - Begin an output.
- * @path: File to be replaced; NULL standard output.
- * @gzip: Pack with gzip (unless the name asks for zstd, then both).
+ * @path:    As vmp_outfile_open() has it.
+ * @packing: With VMP_PACK_GZIP and a name that asks for zstd it is packed by both.
  *
  * Return: 0, -ENOMEM, -errno of open.
  */
-int vmp_out_open(struct vmp_out *o, const char *path, int gzip);
+int vmp_out_open(struct vmp_out *o, const char *path, enum vmp_packing packing);
 
 /**
  * vmp_out_close() - End an output.
- * @failed: The writer failed: what was written so far is removed.
+ * @failed: The writer failed: what was in its place stays.
  *
- * Return: 0, or -errno of the first write that failed (the file is removed).
+ * Return: 0, or -errno of the first write that failed (what was in its place stays).
  */
 int vmp_out_close(struct vmp_out *o, int failed);
 

@@ -6,6 +6,7 @@
  * Samples go out first, one by one; tables of what they named follow.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/format.h"
@@ -28,11 +29,18 @@ enum {
 };
 
 #define MESSAGE_MAX	1024
+#define LABEL_MAX	32	/* two fields of a varint each */
 
 /* A message in the making; none but strings can be long, and they go out as they are */
 struct msg {
+	size_t len;			/* alone it begins as 0: all bytes would take longer than the rest */
 	uint8_t bytes[MESSAGE_MAX];
-	size_t len;
+};
+
+/* A label as it stands in many samples */
+struct label {
+	size_t len;			/* 0: not made yet */
+	uint8_t bytes[LABEL_MAX];
 };
 
 struct strings {
@@ -47,18 +55,19 @@ struct pprof {
 	struct strings s;
 	struct vmp_hash functions;	/* function and module -> id */
 	uint32_t nr_functions;
+	struct label *tracks;		/* by number */
 };
 
 /* Words of ours, before all others in the string table; 0 must be "" */
 static const char *const words[] = {
 	"", "samples", "count", "cycles", "instructions", "vm", "vcpu", "pid", "comm", "mode",
-	"exit_reason", "thread", "pcpu", "nanoseconds", "[steal]", "[idle]",
+	"exit_reason", "thread", "pcpu", "nanoseconds", "[steal]", "[idle]", "tid", "thread_name",
 	"guest_kernel", "guest_user", "vmm", "steal", "host",
 };
 
 enum {
 	W_NONE, W_SAMPLES, W_COUNT, W_CYCLES, W_INSTRUCTIONS, W_VM, W_VCPU, W_PID, W_COMM, W_MODE,
-	W_EXIT, W_THREAD, W_PCPU, W_NANOSECONDS, W_STEAL, W_IDLE, W_SIDE, W_NR = W_SIDE + VMP_SIDE_NR,
+	W_EXIT, W_THREAD, W_PCPU, W_NANOSECONDS, W_STEAL, W_IDLE, W_TID, W_THREAD_NAME, W_SIDE, W_NR = W_SIDE + VMP_SIDE_NR,
 };
 
 _Static_assert(sizeof(words) / sizeof(words[0]) == W_NR, "words and their numbers");
@@ -89,8 +98,9 @@ static void bytes(struct msg *m, unsigned int field, const struct msg *inner)
 
 static void emit_bytes(FILE *out, unsigned int field, const void *data, size_t len)
 {
-	struct msg head = { .len = 0 };
+	struct msg head;
 
+	head.len = 0;
 	varint(&head, field << 3 | 2);
 	varint(&head, len);
 	fwrite(head.bytes, 1, head.len, out);
@@ -104,8 +114,9 @@ static void emit(FILE *out, unsigned int field, const struct msg *m)
 
 static void emit_number(FILE *out, unsigned int field, uint64_t v)
 {
-	struct msg m = { .len = 0 };
+	struct msg m;
 
+	m.len = 0;
 	number(&m, field, v);
 	fwrite(m.bytes, 1, m.len, out);
 }
@@ -127,22 +138,52 @@ static uint64_t str(struct strings *s, uint32_t model)
 	return W_NR + s->in_order.nr - 1;
 }
 
-static void label(struct msg *m, unsigned int key, uint64_t text)
+static void make_label(struct label *to, unsigned int key, uint64_t text)
 {
-	struct msg l = { .len = 0 };
+	struct msg l, m;
 
+	l.len = m.len = 0;
 	number(&l, LABEL_KEY, key);
 	number(&l, LABEL_STR, text);
-	bytes(m, SAMPLE_LABEL, &l);
+	bytes(&m, SAMPLE_LABEL, &l);
+	memcpy(to->bytes, m.bytes, m.len);
+	to->len = m.len;
+}
+
+static void put_label(struct msg *m, const struct label *l)
+{
+	memcpy(m->bytes + m->len, l->bytes, l->len);
+	m->len += l->len;
+}
+
+static void label(struct msg *m, unsigned int key, uint64_t text)
+{
+	struct label l;
+
+	make_label(&l, key, text);
+	put_label(m, &l);
 }
 
 /* As text: readers drop a number that is 0 */
-static void label_number(struct pprof *p, struct msg *m, unsigned int key, uint32_t value)
+static uint64_t number_str(struct pprof *p, uint32_t value)
 {
 	char buf[16];
 	int n = snprintf(buf, sizeof(buf), "%" PRIu32, value);
 
-	label(m, key, str(&p->s, vmp_strings_add(&p->t->model->strings, buf, (size_t)n, &p->s.err)));
+	return str(&p->s, vmp_strings_add(&p->t->model->strings, buf, (size_t)n, &p->s.err));
+}
+
+static const struct label *track_label(struct pprof *p, uint32_t number)
+{
+	static const unsigned int key[] = {
+		[VMP_TRACK_VCPU] = W_VCPU, [VMP_TRACK_THREAD] = W_THREAD, [VMP_TRACK_PCPU] = W_PCPU,
+	};
+	const struct vmp_track *track = &p->t->tracks.v[number];
+	struct label *l = &p->tracks[number];
+
+	if (!l->len)
+		make_label(l, key[track->kind], number_str(p, track->id));
+	return l;
 }
 
 static uint64_t comm_of(struct pprof *p, const struct vmp_line *l, const struct vmp_task *task)
@@ -154,13 +195,10 @@ static uint64_t comm_of(struct pprof *p, const struct vmp_line *l, const struct 
 
 static void sample(struct pprof *p, const struct vmp_line *l)
 {
-	static const unsigned int track_key[] = {
-		[VMP_TRACK_VCPU] = W_VCPU, [VMP_TRACK_THREAD] = W_THREAD, [VMP_TRACK_PCPU] = W_PCPU,
-	};
 	const struct vmp_task *task = &p->t->tasks.v[l->task];
-	const struct vmp_track *track = &p->t->tracks.v[l->track];
-	struct msg m = { .len = 0 }, packed = { .len = 0 };
+	struct msg m, packed;
 
+	m.len = packed.len = 0;
 	varint(&packed, l->site + 1);
 	bytes(&m, SAMPLE_LOCATION, &packed);
 	packed.len = 0;
@@ -170,10 +208,14 @@ static void sample(struct pprof *p, const struct vmp_line *l)
 	bytes(&m, SAMPLE_VALUE, &packed);
 	if (p->t->domains.v[task->domain].name)
 		label(&m, W_VM, str(&p->s, p->t->domains.v[task->domain].name));
-	label_number(p, &m, track_key[track->kind], track->id);
+	put_label(&m, track_label(p, l->track));
 	if (task->pid != VMP_NONE)
-		label_number(p, &m, W_PID, task->pid);
+		label(&m, W_PID, number_str(p, task->pid));
 	label(&m, W_COMM, comm_of(p, l, task));
+	if (task->tid != VMP_NONE) {
+		label(&m, W_TID, number_str(p, task->tid));
+		label(&m, W_THREAD_NAME, str(&p->s, task->thread));
+	}
 	label(&m, W_MODE, W_SIDE + l->side);
 	if (l->exit)
 		label(&m, W_EXIT, str(&p->s, l->exit));
@@ -182,8 +224,9 @@ static void sample(struct pprof *p, const struct vmp_line *l)
 
 static void value_type(struct pprof *p, unsigned int field, uint64_t type, uint64_t unit)
 {
-	struct msg m = { .len = 0 };
+	struct msg m;
 
+	m.len = 0;
 	number(&m, VALUE_TYPE, type);
 	number(&m, VALUE_UNIT, unit);
 	emit(p->out, field, &m);
@@ -193,8 +236,9 @@ static void mapping(struct pprof *p, uint32_t i)
 {
 	const struct vmp_mapping *map = &p->t->mappings.v[i];
 	char build_id[2 * VMPROF_BUILD_ID_MAX + 1];
-	struct msg m = { .len = 0 };
+	struct msg m;
 
+	m.len = 0;
 	vmp_table_build_id(build_id, p->t, map);
 	number(&m, MAPPING_ID, i + 1);
 	number(&m, MAPPING_START, map->bias + map->low);
@@ -213,8 +257,9 @@ static uint32_t function(struct pprof *p, const struct vmp_site *site)
 {
 	uint64_t key = (uint64_t)site->module << 32 | site->function;
 	uint32_t *known = vmp_hash_find(&p->functions, key), id = p->nr_functions + 1;
-	struct msg m = { .len = 0 };
+	struct msg m;
 
+	m.len = 0;
 	if (known)
 		return *known;
 	if (vmp_hash_set(&p->functions, key, id)) {
@@ -233,8 +278,9 @@ static uint32_t function(struct pprof *p, const struct vmp_site *site)
 static void location(struct pprof *p, uint32_t i)
 {
 	const struct vmp_site *site = &p->t->sites.v[i];
-	struct msg m = { .len = 0 }, line = { .len = 0 };
+	struct msg m, line;
 
+	m.len = line.len = 0;
 	number(&line, LINE_FUNCTION, function(p, site));
 	number(&m, LOCATION_ID, i + 1);
 	if (site->mapping != VMP_NONE)
@@ -268,6 +314,9 @@ int vmp_write_pprof(FILE *out, struct vmp_table *t, struct vmp_format_options *o
 	int timer = !strcmp(vmp_model_name(m, m->meta.trigger), "timer");
 
 	(void)o;
+	p.tracks = calloc(t->tracks.nr + 1, sizeof(*p.tracks));
+	if (!p.tracks)
+		return -ENOMEM;
 	value_type(&p, PROFILE_SAMPLE_TYPE, W_SAMPLES, W_COUNT);
 	value_type(&p, PROFILE_SAMPLE_TYPE, W_CYCLES, W_COUNT);
 	value_type(&p, PROFILE_SAMPLE_TYPE, W_INSTRUCTIONS, W_COUNT);
@@ -286,5 +335,6 @@ int vmp_write_pprof(FILE *out, struct vmp_table *t, struct vmp_format_options *o
 	vmp_hash_free(&p.s.known);
 	vmp_hash_free(&p.functions);
 	vmp_vec_free(&p.s.in_order);
+	free(p.tracks);
 	return p.s.err;
 }

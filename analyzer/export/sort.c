@@ -32,7 +32,11 @@ static int cmp_task(const struct vmp_table *t, uint32_t a, uint32_t b)
 
 	if (!d)
 		d = cmp_str(t, x->comm, y->comm);
-	return d ? d : cmp_u64(x->pid, y->pid);
+	if (!d)
+		d = cmp_u64(x->pid, y->pid);
+	if (!d)
+		d = cmp_u64(x->tid, y->tid);
+	return d ? d : cmp_str(t, x->thread, y->thread);
 }
 
 static int cmp_track(const struct vmp_table *t, uint32_t a, uint32_t b)
@@ -43,6 +47,18 @@ static int cmp_track(const struct vmp_table *t, uint32_t a, uint32_t b)
 	if (!d)
 		d = cmp_u64(x->kind, y->kind);
 	return d ? d : cmp_u64(x->id, y->id);
+}
+
+static int cmp_mapping(const struct vmp_table *t, uint32_t a, uint32_t b)
+{
+	const struct vmp_mapping *x = &t->mappings.v[a], *y = &t->mappings.v[b];
+	int d = cmp_u64(x->vm, y->vm);
+
+	if (!d)
+		d = x->kernel - y->kernel;
+	if (!d)
+		d = cmp_str(t, x->path, y->path);
+	return d ? d : cmp_u64(x->file, y->file);
 }
 
 static int cmp_site(const struct vmp_table *t, uint32_t a, uint32_t b)
@@ -122,6 +138,29 @@ static int same_line(const struct vmp_line *l, const struct vmp_draft *d)
 	       l->exit == d->exit;
 }
 
+/* By task first, which leaves little to compare; what is left of one task lies together. */
+static int sort_drafts(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
+{
+	struct vmp_draft *by_task = malloc(((size_t)nr + 1) * sizeof(*by_task));
+	uint32_t *end = calloc((size_t)t->tasks.nr + 1, sizeof(*end)), i, from;
+	int err = by_task && end ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < nr; i++)
+		end[drafts[i].task + 1]++;
+	for (i = 0; !err && i < t->tasks.nr; i++)
+		end[i + 1] += end[i];
+	for (i = 0; !err && i < nr; i++)
+		by_task[end[drafts[i].task]++] = drafts[i];
+	for (i = from = 0; !err && i < t->tasks.nr; from = end[i++])
+		if (end[i] > from)
+			qsort_r(by_task + from, end[i] - from, sizeof(*by_task), cmp_draft, t);
+	if (!err && nr)
+		memcpy(drafts, by_task, nr * sizeof(*drafts));
+	free(by_task);
+	free(end);
+	return err;
+}
+
 static int make_lines(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr)
 {
 	uint32_t i;
@@ -142,9 +181,31 @@ static int make_lines(struct vmp_table *t, const struct vmp_draft *drafts, uint3
 	return 0;
 }
 
+/* What is known when all sites are */
+static void settle(struct vmp_table *t, const uint32_t *mapping)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->sites.nr; i++) {
+		struct vmp_site *s = &t->sites.v[i];
+		struct vmp_mapping *m;
+
+		s->address = s->offset;
+		if (s->mapping == VMP_NONE)
+			continue;
+		s->mapping = mapping[s->mapping];
+		m = &t->mappings.v[s->mapping];
+		s->address += m->bias;
+		if (m->kernel) {
+			m->low = s->offset < m->low ? s->offset : m->low;
+			m->high = s->offset >= m->high ? s->offset + 1 : m->high;
+		}
+	}
+}
+
 int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
 {
-	uint32_t *domain = NULL, *task = NULL, *track = NULL, *site = NULL, i;
+	uint32_t *domain = NULL, *task = NULL, *track = NULL, *mapping = NULL, *site = NULL, i;
 	int err;
 
 	err = SORT(t, &t->domains, &domain, cmp_domain);
@@ -157,19 +218,24 @@ int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
 	if (!err)
 		err = SORT(t, &t->tracks, &track, cmp_track);
 	if (!err)
+		err = SORT(t, &t->mappings, &mapping, cmp_mapping);
+	if (!err)
+		settle(t, mapping);
+	if (!err)
 		err = SORT(t, &t->sites, &site, cmp_site);
 	for (i = 0; !err && i < nr; i++) {
 		drafts[i].task = task[drafts[i].task];
 		drafts[i].track = track[drafts[i].track];
 		drafts[i].site = site[drafts[i].site];
 	}
-	if (!err && nr)
-		qsort_r(drafts, nr, sizeof(*drafts), cmp_draft, t);
+	if (!err)
+		err = sort_drafts(t, drafts, nr);
 	if (!err)
 		err = make_lines(t, drafts, nr);
 	free(domain);
 	free(task);
 	free(track);
+	free(mapping);
 	free(site);
 	return err;
 }

@@ -44,21 +44,22 @@ int vmp_stacks_create(struct vmp_stacks *s, const struct vmp_table *t)
 {
 	uint32_t *task = firsts(t, t->tasks.nr, same_task);
 	uint32_t *site = firsts(t, t->sites.nr, same_site);
-	uint32_t i, n = 0;
+	uint32_t i, n = 0, all = 0;
 	int err = task && site && !vmp_vec_reserve(&s->v, t->lines.nr) ? 0 : -ENOMEM;
 
 	for (i = 0; !err && i < t->lines.nr; i++) {
 		const struct vmp_line *l = &t->lines.v[i];
 
-		s->v.v[i] = (struct vmp_stack){ task[l->task], site[l->site], i, l->sum.samples };
+		if (l->sum.samples)
+			s->v.v[all++] = (struct vmp_stack){ task[l->task], site[l->site], i, l->sum.samples };
 	}
 	free(task);
 	free(site);
 	if (err)
 		return err;
-	if (t->lines.nr)
-		qsort(s->v.v, t->lines.nr, sizeof(*s->v.v), cmp);
-	for (i = 0; i < t->lines.nr; i++) {
+	if (all)
+		qsort(s->v.v, all, sizeof(*s->v.v), cmp);
+	for (i = 0; i < all; i++) {
 		struct vmp_stack *a = &s->v.v[i];
 
 		if (n && s->v.v[n - 1].task == a->task && s->v.v[n - 1].site == a->site)

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* table.c - count, resolve each cell once, draft the lines; sorting makes them (sort.c). */
+/*
+ * table.c - count, draft the lines; sorting makes them (sort.c).
+ *
+ * Sums are counted in threads, which hand out functions (report/gather.h).  Where single samples will be
+ * asked for, each (group, address) is kept, to find the line of a sample again.
+ */
 #include "export/table.h"
 
 #include <fnmatch.h>
@@ -9,6 +14,7 @@
 #include "export/cells.h"
 #include "model/hosttext.h"
 #include "report/exits.h"
+#include "report/gather.h"
 
 /* Numbers of things by what names them; no padding */
 struct key {
@@ -29,10 +35,12 @@ struct work {
 	struct vmp_table *t;
 	struct vmp_model *m;
 	const struct vmp_choice *choice;
-	struct group_line *groups;
+	struct vmp_group group;			/* of the last sum that was handed out, ... */
+	struct group_line line;			/* ... and its line */
 	VMP_VEC(struct vmp_draft) drafts;
 	struct vmp_hash by_key[KEY_NR];		/* a table each: most of them are small */
 	VMP_VEC(struct key) keys[KEY_NR];	/* by the thing's number */
+	VMP_VEC(uint32_t) latest;		/* of a function: its latest site + 1, by string number */
 };
 
 /* ------------------------------------------------------------- numbering */
@@ -71,11 +79,19 @@ static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 	return NUMBER(w, &w->t->domains, d, out, KEY_DOMAIN, vm);
 }
 
-static int task_of(struct work *w, uint32_t domain, const struct vmp_owner *o, uint32_t *out)
+static int task_of(struct work *w, uint32_t domain, const struct vmp_group *g, const struct vmp_owner *o,
+		   uint32_t *out)
 {
-	struct vmp_task task = { domain, o->comm, o->pid };
+	struct vmp_task task = { domain, o->comm, o->pid, VMP_NONE, 0 };
+	const struct vmp_guest_task *t;
 
-	return NUMBER(w, &w->t->tasks, task, out, KEY_TASK, domain, o->comm, o->pid);
+	if (g->thread) {
+		t = &w->m->vms.v[g->from.vm].seen.tasks.v[g->thread - 1];
+		task.tid = t->tid;
+		task.thread = t->comm;
+	}
+	return NUMBER(w, &w->t->tasks, task, out, KEY_TASK, domain, o->comm, o->pid,
+		      (uint64_t)task.tid << 32 | task.thread);
 }
 
 static int track_of(struct work *w, uint32_t domain, const struct vmp_group *g, uint32_t *out)
@@ -102,24 +118,16 @@ static int file_mapping(struct work *w, uint32_t vm, uint32_t file, uint32_t pat
 		m->low = new.low;
 	if (new.high > m->high)
 		m->high = new.high;
+	if (new.bias < m->bias)
+		m->bias = new.bias;
 	return 0;
 }
 
-static int kernel_mapping(struct work *w, uint32_t vm, uint32_t module, uint64_t addr, uint32_t *out)
+static int kernel_mapping(struct work *w, uint32_t vm, uint32_t module, uint32_t *out)
 {
-	struct vmp_mapping new = {
-		.vm = vm, .path = module, .file = VMP_NONE, .kernel = 1, .low = addr, .high = addr + 1,
-	}, *m;
-	int err = NUMBER(w, &w->t->mappings, new, out, KEY_MAPPING, vm, VMP_NONE, module, 1);
+	struct vmp_mapping new = { .vm = vm, .path = module, .file = VMP_NONE, .kernel = 1, .low = UINT64_MAX };
 
-	if (err)
-		return err;
-	m = &w->t->mappings.v[*out];
-	if (addr < m->low)
-		m->low = addr;
-	if (addr >= m->high)
-		m->high = addr + 1;
-	return 0;
+	return NUMBER(w, &w->t->mappings, new, out, KEY_MAPPING, vm, VMP_NONE, module, 1);
 }
 
 /* The file that an address lies in; VMP_NONE none */
@@ -156,32 +164,52 @@ static int is_kernel(uint32_t kind)
 	       kind == VMP_KIND_OTHER_KERNEL;
 }
 
-/* Where a cell's time goes: its code ... */
+/* Most functions are one site, and that is found without the table. */
+static int number_site(struct work *w, const struct vmp_site *site, uint32_t where, uint32_t *out)
+{
+	struct key k = {
+		KEY_SITE, where, site->function, site->module, w->choice->addresses ? site->offset : 0,
+	};
+	uint32_t *latest;
+	int err;
+
+	while (w->latest.nr <= site->function)
+		if (vmp_vec_push(&w->latest, 0))
+			return -ENOMEM;
+	latest = &w->latest.v[site->function];
+	if (*latest && !memcmp(&w->keys[KEY_SITE].v[*latest - 1], &k, sizeof(k))) {
+		*out = *latest - 1;
+		return 0;
+	}
+	err = number_of(w, &k, out);
+	if (!err && *out == w->t->sites.nr && vmp_vec_push(&w->t->sites, *site))
+		err = -ENOMEM;
+	if (!err)
+		*latest = *out + 1;
+	return err;
+}
+
+/* Where the time of an address goes: its code ... */
 static int site_of(struct work *w, const struct vmp_origin *o, uint64_t addr, const struct vmp_place *place,
 		   uint32_t *out)
 {
 	struct vmp_site site = {
 		.function = place->function, .module = place->module, .mapping = VMP_NONE, .why = place->why,
-		.address = addr, .offset = addr,
+		.offset = addr,
 	}, *known;
 	uint32_t vm = vmp_origin_is_guest(o->kind) ? o->vm : VMP_NONE, where;
 	int err = mapping_of(w, o, addr, &site.mapping, &site.offset);
 
-	if (!err && site.mapping != VMP_NONE)
-		site.address = w->t->mappings.v[site.mapping].bias + site.offset;
-	else if (!err && is_kernel(o->kind))
-		err = kernel_mapping(w, vm, place->module, addr, &site.mapping);
+	if (!err && site.mapping == VMP_NONE && is_kernel(o->kind))
+		err = kernel_mapping(w, vm, place->module, &site.mapping);
 	where = site.mapping == VMP_NONE ? VMP_NONE - 1 - vm : site.mapping;
 	if (!err)
-		err = NUMBER(w, &w->t->sites, site, out, KEY_SITE, where, place->function, place->module,
-			     w->choice->addresses ? site.offset : 0);
+		err = number_site(w, &site, where, out);
 	if (err)
 		return err;
 	known = &w->t->sites.v[*out];
-	if (site.offset < known->offset) {	/* a function goes by its first address that was met */
+	if (site.offset < known->offset)	/* a function goes by its first address that was met */
 		known->offset = site.offset;
-		known->address = site.address;
-	}
 	return 0;
 }
 
@@ -241,7 +269,7 @@ static int open_group(struct work *w, const struct vmp_group *g, struct group_li
 		err = domain_of(w, g->from.vm, &domain);
 	out->wanted = wanted(w, g, &owner);
 	if (!err && out->wanted)
-		err = task_of(w, domain, &owner, &out->draft.task);
+		err = task_of(w, domain, g, &owner, &out->draft.task);
 	if (!err)
 		err = track_of(w, domain, g, &out->draft.track);
 	if (!err)
@@ -263,55 +291,146 @@ static int idle_task(struct work *w, const struct vmp_group *g, const struct vmp
 	if (err || !*is_wanted)
 		return err;
 	err = domain_of(w, g->from.vm, &domain);
-	return err ? err : task_of(w, domain, &owner, task);
+	return err ? err : task_of(w, domain, g, &owner, task);
 }
 
-static int add_draft(struct work *w, uint32_t number)
+/* @cell: number of what the address adds up to */
+static int add_draft(struct work *w, const struct vmp_group *g, const struct group_line *group,
+		     const struct vmp_place *place, uint32_t cell)
 {
-	struct vmp_cell *cell = &w->t->cells->cells.v[number];
-	const struct vmp_group *g = &w->t->cells->groups.v[cell->group];
-	struct group_line *group = &w->groups[cell->group];
-	struct vmp_place place = { 0 };
-	struct vmp_draft draft;
-	int err = 0, is_wanted;
+	struct vmp_draft draft = group->draft;
+	int err = 0, is_wanted = group->wanted;
 
-	if (group->state == GROUP_NEW)
-		err = open_group(w, g, group);
-	if (err || group->state == GROUP_SKIPPED)
-		return err;
-	draft = group->draft;
-	draft.cell = number;
-	is_wanted = group->wanted;
-	err = vmp_origin_resolve(w->m, &g->from, cell->addr, &place);
-	if (!err && g->from.kind == VMP_KIND_GUEST_KERNEL && place.why == VMP_WHY_OK &&
-	    vmp_is_idle_function(vmp_model_name(w->m, place.function)))
-		err = idle_task(w, g, &place, &is_wanted, &draft.task);
+	draft.cell = cell;
+	if (g->from.kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
+	    vmp_is_idle_function(vmp_model_name(w->m, place->function)))
+		err = idle_task(w, g, place, &is_wanted, &draft.task);
 	if (err || !is_wanted)
 		return err;
-	err = site_of(w, &g->from, cell->addr, &place, &draft.site);
+	err = site_of(w, &g->from, w->t->cells->cells.v[cell].addr, place, &draft.site);
 	return err ? err : vmp_vec_push(&w->drafts, draft);
 }
 
-/* -------------------------------------------------------------------- all */
+/* -------------------------------------------------------- sums in threads */
+
+/* What a group has besides its origin, in gather's words: kind of track, has an exit, vendor, track; exit */
+#define KIND_SHIFT	30
+#define EXIT_SHIFT	29
+#define VENDOR_SHIFT	27
+#define VENDOR_MAX	3
+#define ID_MAX		((1U << VENDOR_SHIFT) - 1)
+
+static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *s,
+		    const struct vmp_origin *from, uint32_t split[2])
+{
+	struct vmp_group g = { .from = *from };
+	struct work *w = arg;
+
+	vmp_group_of(&g, m, s);
+	split[0] = g.track_kind << KIND_SHIFT | g.has_exit << EXIT_SHIFT | (g.vendor & VENDOR_MAX) << VENDOR_SHIFT |
+		   (g.track_id < ID_MAX ? g.track_id : ID_MAX);
+	split[1] = g.exit_code;
+	if (s->flags & VMPROF_SF_COUNTS || vmp_weigh_paired(m))
+		__atomic_store_n(&w->t->counted, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
+		    const struct vmp_gathered *of)
+{
+	struct vmp_group g = {
+		.from = s->from, .track_kind = s->split[0] >> KIND_SHIFT, .track_id = s->split[0] & ID_MAX,
+		.has_exit = s->split[0] >> EXIT_SHIFT & 1, .vendor = s->split[0] >> VENDOR_SHIFT & VENDOR_MAX,
+		.exit_code = s->split[1], .thread = s->thread,
+	};
+	struct vmp_cell cell = {
+		.addr = of->addr, .sum = { s->second ? 0 : of->samples, of->cycles, of->instructions },
+	};
+	struct work *w = arg;
+	int err = 0;
+
+	if (g.from.vm == VMP_NONE && !w->choice->all_host)
+		return 0;
+	if (w->line.state == GROUP_NEW || memcmp(&g, &w->group, sizeof(g))) {
+		w->group = g;
+		w->line = (struct group_line){ .state = GROUP_NEW };
+		err = open_group(w, &g, &w->line);
+	}
+	if (err || w->line.state == GROUP_SKIPPED)
+		return err;
+	err = vmp_vec_push(&w->t->cells->cells, cell);
+	return err ? err : add_draft(w, &g, &w->line, place, w->t->cells->cells.nr - 1);
+}
+
+static void on_restart(void *arg)
+{
+	struct work *w = arg;
+
+	w->drafts.nr = w->t->cells->cells.nr = 0;
+}
+
+static int count_sums(struct work *w)
+{
+	const struct vmp_gather g = {
+		.split = on_split, .place = on_place, .restart = on_restart, .arg = w, .weighted = 1,
+		.by_address = w->choice->addresses, .threads = w->choice->threads,
+	};
+
+	return vmp_gather(w->m, &g);
+}
+
+/* --------------------------------------------------------- single samples */
 
 static int on_sample(void *arg, const struct vmprof_sample *s)
 {
 	struct vmp_table *t = arg;
-	struct vmp_sums *sum;
+	struct vmp_weight weight;
+	struct vmp_sums sum;
 	uint32_t cell;
 	int err = vmp_cells_find(t->cells, t->model, s, &cell);
 
 	if (err || cell == VMP_NONE)
 		return err;
-	sum = &t->cells->cells.v[cell].sum;
-	sum->samples++;
-	if (s->flags & VMPROF_SF_COUNTS) {
-		sum->cycles += s->cycles;
-		sum->instructions += s->instructions;
-		t->counted++;
-	}
+	t->counted |= (uint64_t)vmp_weigh(t->model, s, &weight);
+	sum = (struct vmp_sums){
+		.samples = s->hdr.type == VMPROF_REC_SAMPLE,
+		.cycles = weight.cycles, .instructions = weight.instructions,
+	};
+	vmp_sums_add(&t->cells->cells.v[cell].sum, &sum);
 	return 0;
 }
+
+static int count_cells(struct work *w)
+{
+	struct vmp_cells *c = w->t->cells;
+	struct group_line *groups;
+	uint32_t i;
+	int err;
+
+	c->all_host = w->choice->all_host;
+	c->threads = w->choice->threads;
+	err = vmp_model_samples(w->m, on_sample, w->t);
+	groups = calloc(c->groups.nr + 1, sizeof(*groups));
+	if (!err && !groups)
+		err = -ENOMEM;
+	for (i = 0; !err && i < c->cells.nr; i++) {
+		const struct vmp_group *g = &c->groups.v[c->cells.v[i].group];
+		struct group_line *group = &groups[c->cells.v[i].group];
+		struct vmp_place place = { 0 };
+
+		if (group->state == GROUP_NEW)
+			err = open_group(w, g, group);
+		if (err || group->state == GROUP_SKIPPED)
+			continue;
+		err = vmp_origin_resolve(w->m, &g->from, c->cells.v[i].addr, &place);
+		if (!err)
+			err = add_draft(w, g, group, &place, i);
+	}
+	free(groups);
+	return err;
+}
+
+/* -------------------------------------------------------------------- all */
 
 /* A VM without a sample is in the table too. */
 static int add_domains(struct work *w)
@@ -351,22 +470,15 @@ int vmp_table_create(struct vmp_table **out, struct vmp_model *m, const struct v
 	t->model = m;
 	t->cells = calloc(1, sizeof(*t->cells));
 	err = t->cells ? 0 : -ENOMEM;
-	if (!err) {
-		t->cells->all_host = c->all_host;
-		err = vmp_model_samples(m, on_sample, t);
-	}
 	if (!err)
 		err = add_domains(&w);
-	w.groups = calloc(t->cells ? t->cells->groups.nr + 1 : 1, sizeof(*w.groups));
-	if (!err && !w.groups)
-		err = -ENOMEM;
-	for (i = 0; !err && i < t->cells->cells.nr; i++)
-		err = add_draft(&w, i);
-	free(w.groups);
+	if (!err)
+		err = c->samples ? count_cells(&w) : count_sums(&w);
 	for (i = 0; i < KEY_NR; i++) {
 		vmp_hash_free(&w.by_key[i]);
 		vmp_vec_free(&w.keys[i]);
 	}
+	vmp_vec_free(&w.latest);
 	if (!err)
 		err = vmp_table_sort(t, w.drafts.v, w.drafts.nr);
 	vmp_vec_free(&w.drafts);

@@ -23,6 +23,8 @@ struct vmp_choice {
 	int64_t pid;			/* -1 all */
 	int all_host;			/* host work that is no domain's, too */
 	int addresses;			/* a site for each address, not for each function */
+	int threads;			/* the guest's threads are told apart */
+	int samples;			/* single samples will be asked for: vmp_table_samples(), vmp_table_branches() */
 };
 
 /* A file or kernel module that code lies in */
@@ -31,8 +33,8 @@ struct vmp_mapping {
 	uint32_t path;		/* string number; kernel: the module's name */
 	uint32_t file;		/* guest's file in vm, or VMP_NONE */
 	int kernel;
-	uint64_t bias;		/* address - file offset, where first seen; kernel 0 */
-	uint64_t low, high;	/* file offsets (kernel: addresses) that it spans */
+	uint64_t bias;		/* address - file offset, where mapped lowest; kernel 0 */
+	uint64_t low, high;	/* file offsets that it spans; kernel: addresses of its sites */
 };
 
 /* A function, or an address in it */
@@ -40,14 +42,17 @@ struct vmp_site {
 	uint32_t function, module;	/* string numbers */
 	uint32_t mapping;		/* VMP_NONE: in no file */
 	enum vmp_why why;
-	uint64_t address;		/* the lowest that was sampled, as where the mapping was first seen */
+	uint64_t address;		/* the lowest that was sampled, as where the file is mapped lowest */
 	uint64_t offset;		/* the same in the file; in no file the address */
 };
 
+/* A process; with threads, a thread of one */
 struct vmp_task {
 	uint32_t domain;	/* number in the table */
 	uint32_t comm;		/* string number, "" steal and idle */
 	uint32_t pid;		/* VMP_NONE: none, or not known */
+	uint32_t tid;		/* with threads: of the guest; VMP_NONE: none, or not known */
+	uint32_t thread;	/* string number: its name, "" not known */
 };
 
 enum vmp_track_kind {
@@ -97,7 +102,7 @@ struct vmp_table {
 	VMP_VEC(struct vmp_mapping) mappings;
 	VMP_VEC(struct vmp_site) sites;
 	VMP_VEC(struct vmp_line) lines;
-	uint64_t counted;	/* samples that have cycles and instructions */
+	uint64_t counted;	/* 1: some samples have cycles and instructions */
 	struct vmp_cells *cells;	/* sample -> line */
 };
 
@@ -106,7 +111,7 @@ int vmp_table_create(struct vmp_table **t, struct vmp_model *m, const struct vmp
 void vmp_table_destroy(struct vmp_table *t);
 
 /**
- * vmp_table_samples() - The chosen samples, one by one, in order of time.
+ * vmp_table_samples() - The chosen samples, one by one, in order of time; with vmp_choice.samples.
  * @fn:   @ns since the session's start; a non-zero result ends the run.
  * @late: How many came too late to be put in order (see order.h).
  *
@@ -114,6 +119,20 @@ void vmp_table_destroy(struct vmp_table *t);
  */
 int vmp_table_samples(struct vmp_table *t, uint64_t *late,
 		      int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line), void *arg);
+
+struct vmp_lbr;
+
+/**
+ * vmp_table_branches() - The same with the last branches of each sample.
+ * @fn: @lbr is NULL for samples without; its addresses are as those of sites: of a
+ *      file as where it is mapped lowest.
+ */
+int vmp_table_branches(struct vmp_table *t, uint64_t *late,
+		       int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line,
+				 const struct vmp_lbr *lbr), void *arg);
+
+/** vmp_table_ns() - Since the session's start, of a host TSC. */
+uint64_t vmp_table_ns(const struct vmp_table *t, uint64_t tsc);
 
 /** vmp_table_interval_ns() - About how long a track runs between two samples; >= 1. */
 uint64_t vmp_table_interval_ns(const struct vmp_table *t);

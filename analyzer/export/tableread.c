@@ -5,6 +5,7 @@
 
 #include "export/cells.h"
 #include "export/order.h"
+#include "util/text.h"
 
 struct again {
 	struct vmp_table *t;
@@ -20,21 +21,29 @@ static uint64_t tsc_ns(const struct vmp_table *t, uint64_t ticks)
 	return khz ? (uint64_t)((__uint128_t)ticks * 1000000 / khz) : ticks;
 }
 
+uint64_t vmp_table_ns(const struct vmp_table *t, uint64_t tsc)
+{
+	uint64_t start = t->model->header.tsc;
+
+	return tsc_ns(t, tsc > start ? tsc - start : 0);
+}
+
 static int on_moment(void *arg, const struct vmp_moment *m)
 {
 	const struct again *a = arg;
-	uint64_t start = a->t->model->header.tsc;
 
-	return a->fn(a->arg, tsc_ns(a->t, m->tsc > start ? m->tsc - start : 0),
-		     &a->t->lines.v[m->line]);
+	return a->fn(a->arg, vmp_table_ns(a->t, m->tsc), &a->t->lines.v[m->line]);
 }
 
 static int on_sample_again(void *arg, const struct vmprof_sample *s)
 {
 	struct again *a = arg;
 	uint32_t cell;
-	int err = vmp_cells_find(a->t->cells, a->t->model, s, &cell);
+	int err;
 
+	if (s->hdr.type != VMPROF_REC_SAMPLE)
+		return 0;
+	err = vmp_cells_find(a->t->cells, a->t->model, s, &cell);
 	if (err || cell == VMP_NONE)
 		return err;
 	cell = a->t->cells->cells.v[cell].line;
@@ -94,15 +103,12 @@ const char *vmp_table_comm(const struct vmp_table *t, const struct vmp_line *lin
 const char *vmp_table_build_id(char *buf, const struct vmp_table *t, const struct vmp_mapping *map)
 {
 	const struct vmp_file *f;
-	uint32_t i;
 
 	*buf = 0;
 	if (map->file == VMP_NONE)
 		return buf;
 	f = &t->model->vms.v[map->vm].files.v[map->file];
-	for (i = 0; i < f->build_id_len; i++)
-		snprintf(buf + 2 * i, 3, "%02x", f->build_id[i]);
-	return buf;
+	return vmp_text_hex(buf, f->build_id, f->build_id_len);
 }
 
 const char *vmp_track_name(char *buf, const struct vmp_track *track)

@@ -36,10 +36,22 @@ static void escaped(FILE *out, const char *s)
 	}
 }
 
+/* Not by fprintf(), which took most of the time of a document */
+static void put(struct vmp_xml *x, const char *a, const char *b, const char *c)
+{
+	fputs(a, x->out);
+	fputs(b, x->out);
+	fputs(c, x->out);
+}
+
 static void new_line(struct vmp_xml *x)
 {
-	if (x->indent)
-		fprintf(x->out, "\n%*s", 2 * x->depth, "");
+	static const char spaces[2 * VMP_XML_DEPTH_MAX + 1] = { [0 ... 2 * VMP_XML_DEPTH_MAX] = ' ' };
+
+	if (x->indent) {
+		fputc('\n', x->out);
+		fwrite(spaces, 1, 2 * (size_t)x->depth, x->out);
+	}
 }
 
 static void close_tag(struct vmp_xml *x)
@@ -54,16 +66,24 @@ void vmp_xml_init(struct vmp_xml *x, FILE *out, int indent)
 	memset(x, 0, sizeof(*x));
 	x->out = out;
 	x->indent = indent;
-	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", out);
-	if (!indent)
-		fputc('\n', out);
+}
+
+/* Not before there is something to say: a source that is refused leaves nothing. */
+static void head(struct vmp_xml *x)
+{
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", x->out);
+	if (!x->indent)
+		fputc('\n', x->out);
+	x->has_head = 1;
 }
 
 void vmp_xml_begin(struct vmp_xml *x, const char *name)
 {
+	if (!x->has_head)
+		head(x);
 	close_tag(x);
 	new_line(x);
-	fprintf(x->out, "<%s", name);
+	put(x, "<", name, "");
 	x->open[x->depth++] = name;
 	x->in_tag = 1;
 	x->has_text = 0;
@@ -71,7 +91,7 @@ void vmp_xml_begin(struct vmp_xml *x, const char *name)
 
 void vmp_xml_attr(struct vmp_xml *x, const char *name, const char *value)
 {
-	fprintf(x->out, " %s=\"", name);
+	put(x, " ", name, "=\"");
 	escaped(x->out, value);
 	fputc('"', x->out);
 }
@@ -97,7 +117,7 @@ void vmp_xml_end(struct vmp_xml *x)
 	} else {
 		if (!x->has_text)
 			new_line(x);
-		fprintf(x->out, "</%s>", x->open[x->depth]);
+		put(x, "</", x->open[x->depth], ">");
 	}
 	x->has_text = 0;
 	if (!x->depth)

@@ -17,12 +17,13 @@ struct vmp_xml {
 	FILE *out;
 	int indent;
 	int depth;
+	int has_head;
 	int in_tag;		/* the begin tag is not closed yet */
 	int has_text;		/* the element holds text: nothing is indented */
 	const char *open[VMP_XML_DEPTH_MAX];
 };
 
-/** vmp_xml_init() - Begin a document. */
+/** vmp_xml_init() - A document; nothing is written before its first element. */
 void vmp_xml_init(struct vmp_xml *x, FILE *out, int indent);
 
 /** vmp_xml_begin() - Begin an element; @name lives until its end, depth < VMP_XML_DEPTH_MAX. */

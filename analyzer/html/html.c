@@ -4,10 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "export/out.h"
 #include "html/bundle.h"
 #include "html/page.h"
 
@@ -35,30 +34,16 @@ static int write_page(FILE *out, const struct vmp_page *page, const char *captur
 	return err;
 }
 
-/* Beside its place first: a full disk leaves the old file as it was. */
-static int write_file(const char *file, const struct vmp_page *page, const char *capture)
+static int write_out(const char *file, const struct vmp_page *page, const char *capture)
 {
-	char *beside;
-	FILE *out;
-	int err;
+	struct vmp_out out;
+	int closed, err = vmp_out_open(&out, strcmp(file, "-") ? file : NULL, VMP_PACK_NONE);
 
-	if (asprintf(&beside, "%s.new", file) < 0)
-		return -ENOMEM;
-	out = fopen(beside, "we");
-	if (!out) {
-		err = -errno;
-		goto free_name;
-	}
-	err = write_page(out, page, capture);
-	if (fclose(out) && !err)
-		err = -errno;
-	if (!err && rename(beside, file))
-		err = -errno;
 	if (err)
-		unlink(beside);
-free_name:
-	free(beside);
-	return err;
+		return err;
+	err = write_page(out.stream, page, capture);
+	closed = vmp_out_close(&out, err);
+	return err ? err : closed;
 }
 
 int vmp_html_write(const char *file, struct vmp_model *m, const char *capture, const char *domain)
@@ -71,10 +56,8 @@ int vmp_html_write(const char *file, struct vmp_model *m, const char *capture, c
 		return err;
 	if (domain && !page->profile.domain_found)
 		err = -ESRCH;
-	else if (!strcmp(file, "-"))
-		err = write_page(stdout, page, capture);
 	else
-		err = write_file(file, page, capture);
+		err = write_out(file, page, capture);
 	vmp_page_destroy(page);
 	return err;
 }

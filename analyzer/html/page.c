@@ -27,18 +27,25 @@
 #define VENDOR_SHIFT	28
 #define CODE_MAX	((1U << VENDOR_SHIFT) - 1)
 
+/* Rows are added in batches: their table is larger than any cache */
+#define BATCH		64
+
 struct work {
 	struct vmp_page *page;
 	struct vmp_model *m;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	struct vmp_hash procs, stacks, rows, paces;
 	int by_vcpu;			/* rows are told apart by vCPU */
+	struct vmp_page_row batch[BATCH];
+	uint64_t sum[BATCH];		/* their hashes */
+	uint32_t nr_batch;
+	uint32_t proc, pace;		/* the latest, + 1: what follows is mostly of the same */
+	VMP_VEC(uint32_t) stack;	/* of a function: its latest stack + 1, by string number */
 };
 
-int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room, size_t size,
-		     const void *elem, size_t key_len, uint32_t *out)
+static int find_by(struct vmp_hash *h, uint64_t sum, void **v, uint32_t *nr, uint32_t *room, size_t size,
+		   const void *elem, size_t key_len, uint32_t *out)
 {
-	uint64_t sum = vmp_hash_bytes(elem, key_len);
 	uint32_t *i;
 
 	for (; (i = vmp_hash_find(h, sum)); sum++) {
@@ -54,6 +61,12 @@ int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room,
 	memcpy((char *)*v + *nr * size, elem, size);
 	*out = (*nr)++;
 	return 0;
+}
+
+int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room, size_t size,
+		     const void *elem, size_t key_len, uint32_t *out)
+{
+	return find_by(h, vmp_hash_bytes(elem, key_len), v, nr, room, size, elem, key_len, out);
 }
 
 /* ------------------------------------------------- each sample, any thread */
@@ -121,7 +134,8 @@ static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *
 	vcpu = vmp_origin_vcpu(m, s);
 	split[0] = (w->by_vcpu && vcpu < NO_VCPU ? vcpu : NO_VCPU) | pace_of(s) << PACE_SHIFT;
 	split[1] = exit_of(s, side);
-	note_time(w, s, from->vm, vcpu, side);
+	if (s->hdr.type == VMPROF_REC_SAMPLE)
+		note_time(w, s, from->vm, vcpu, side);
 	return 0;
 }
 
@@ -145,6 +159,8 @@ static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t sample
 	struct work *w = arg;
 	struct vmp_domain *d;
 
+	if (s->second)
+		return 0;
 	w->page->profile.samples += samples;
 	if (s->from.vm == VMP_NONE) {
 		w->page->profile.others += samples;
@@ -170,6 +186,7 @@ static int count_domain(struct work *w, const struct vmp_origin *from, const str
 	if (vmp_origin_is_guest(from->kind)) {
 		d->with_process += has_process ? n : 0;
 		d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
+		d->with_both += has_process && place->why <= VMP_WHY_UNNAMED ? n : 0;
 		d->why[place->why] += n;
 	}
 	return 0;
@@ -189,23 +206,95 @@ static int exit_string(struct work *w, uint32_t split, uint32_t *out)
 	return err;
 }
 
-static int count_row(struct work *w, struct vmp_page_row *row, uint32_t pace, const struct vmp_gathered *g)
+/* First all slots are fetched, then all rows that are there */
+static int flush_rows(struct work *w)
+{
+	struct vmp_page *p = w->page;
+	uint32_t n = w->nr_batch, i, k, *at;
+
+	w->nr_batch = 0;
+	for (i = 0; i < n; i++) {
+		at = vmp_hash_find(&w->rows, w->sum[i]);
+		if (at)
+			__builtin_prefetch(&p->rows.v[*at], 1);
+	}
+	for (i = 0; i < n; i++) {
+		struct vmp_page_row row = w->batch[i];
+
+		row.samples = row.cycles = row.instructions = 0;
+		if (find_by(&w->rows, w->sum[i], (void **)&p->rows.v, &p->rows.nr, &p->rows.room, sizeof(row),
+			    &row, VMP_PAGE_ROW_KEY, &k))
+			return -ENOMEM;
+		p->rows.v[k].samples += w->batch[i].samples;
+		p->rows.v[k].cycles += w->batch[i].cycles;
+		p->rows.v[k].instructions += w->batch[i].instructions;
+	}
+	return 0;
+}
+
+static int find_proc(struct work *w, const struct vmp_page_proc *proc, uint32_t *out)
+{
+	int err;
+
+	*out = w->proc - 1;
+	if (w->proc && !memcmp(&w->page->procs.v[*out], proc, VMP_PAGE_PROC_KEY))
+		return 0;
+	err = vmp_page_find(&w->procs, &w->page->procs, proc, VMP_PAGE_PROC_KEY, out);
+	w->proc = err ? 0 : *out + 1;
+	return err;
+}
+
+static int find_pace(struct work *w, const struct vmp_page_pace *pace, uint32_t *out)
+{
+	int err;
+
+	*out = w->pace - 1;
+	if (w->pace && !memcmp(&w->page->paces.v[*out], pace, VMP_PAGE_PACE_KEY))
+		return 0;
+	err = vmp_page_find(&w->paces, &w->page->paces, pace, VMP_PAGE_PACE_KEY, out);
+	w->pace = err ? 0 : *out + 1;
+	return err;
+}
+
+/* Most functions are in one stack, which is found without the table */
+static int find_stack(struct work *w, const struct vmp_page_stack *stack, uint32_t *out)
+{
+	uint32_t *latest;
+	int err;
+
+	while (w->stack.nr <= stack->function)
+		if (vmp_vec_push(&w->stack, 0))
+			return -ENOMEM;
+	latest = &w->stack.v[stack->function];
+	*out = *latest - 1;
+	if (*latest && !memcmp(&w->page->stacks.v[*out], stack, VMP_PAGE_STACK_KEY))
+		return 0;
+	err = vmp_page_find(&w->stacks, &w->page->stacks, stack, VMP_PAGE_STACK_KEY, out);
+	*latest = err ? 0 : *out + 1;
+	return err;
+}
+
+static int count_row(struct work *w, struct vmp_page_row *row, uint32_t pace, uint64_t samples,
+		     const struct vmp_gathered *g)
 {
 	struct vmp_page_pace of = { .proc = row->proc, .vcpu = row->vcpu };
 	struct vmp_page *p = w->page;
 	uint32_t i;
 
-	if (vmp_page_find(&w->rows, &p->rows, row, VMP_PAGE_ROW_KEY, &i))
-		return -ENOMEM;
-	p->rows.v[i].samples += g->samples;
+	row->samples = samples;
 	/* while it waited, what was counted is others' */
-	if (pace == NO_PACE || row->side == VMP_SIDE_STEAL)
+	if (row->side != VMP_SIDE_STEAL) {
+		row->cycles = g->cycles;
+		row->instructions = g->instructions;
+	}
+	w->batch[w->nr_batch] = *row;
+	w->sum[w->nr_batch] = vmp_hash_bytes(row, VMP_PAGE_ROW_KEY);
+	vmp_hash_prefetch(&w->rows, w->sum[w->nr_batch++]);
+	if (w->nr_batch == BATCH && flush_rows(w))
+		return -ENOMEM;
+	if (pace == NO_PACE || row->side == VMP_SIDE_VMM || row->side == VMP_SIDE_STEAL)
 		return 0;
-	p->rows.v[i].cycles += g->cycles;
-	p->rows.v[i].instructions += g->instructions;
-	if (row->side == VMP_SIDE_VMM)
-		return 0;
-	if (vmp_page_find(&w->paces, &p->paces, &of, VMP_PAGE_PACE_KEY, &i))
+	if (find_pace(w, &of, &i))
 		return -ENOMEM;
 	p->paces.v[i].cycles[pace] += g->cycles;
 	return 0;
@@ -218,6 +307,7 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	struct vmp_page_row row = { .side = vmp_origin_side(s->from.kind) };
 	struct vmp_page_proc proc = { .vm = s->from.vm, .nr = 1 };
 	uint32_t vcpu = s->split[0] & NO_VCPU;
+	uint64_t samples = s->second ? 0 : g->samples;
 	struct work *w = arg;
 	struct vmp_owner owner;
 	int err;
@@ -228,18 +318,18 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	if (!err)
 		err = exit_string(w, s->split[1], &row.exit);
 	if (!err)
-		err = count_domain(w, &s->from, place, owner.pid != VMP_NONE, g->samples);
+		err = count_domain(w, &s->from, place, owner.pid != VMP_NONE, samples);
 	proc.comm = owner.comm;
 	proc.pid = owner.pid;
 	if (!err)
-		err = vmp_page_find(&w->procs, &w->page->procs, &proc, VMP_PAGE_PROC_KEY, &row.proc);
+		err = find_proc(w, &proc, &row.proc);
 	if (!err)
-		err = vmp_page_find(&w->stacks, &w->page->stacks, &stack, VMP_PAGE_STACK_KEY, &row.stack);
+		err = find_stack(w, &stack, &row.stack);
 	if (err)
 		return err;
-	w->page->procs.v[row.proc].samples += g->samples;
+	w->page->procs.v[row.proc].samples += samples;
 	row.vcpu = vcpu == NO_VCPU ? VMP_NONE : vcpu;
-	return count_row(w, &row, s->split[0] >> PACE_SHIFT, g);
+	return count_row(w, &row, s->split[0] >> PACE_SHIFT, samples, g);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -281,6 +371,7 @@ static void on_restart(void *arg)
 	struct vmp_page *p = w->page;
 	size_t i;
 
+	w->nr_batch = 0;
 	p->profile.samples = p->profile.others = 0;
 	for (i = 0; i < p->profile.domains.nr; i++)
 		p->profile.domains.v[i] = (struct vmp_domain){ .vm = p->profile.domains.v[i].vm };
@@ -349,6 +440,8 @@ int vmp_page_create(struct vmp_page **out, struct vmp_model *m, const char *doma
 	if (!err)
 		err = vmp_gather(m, &g);
 	if (!err)
+		err = flush_rows(&w);
+	if (!err)
 		err = choose(w.page, domain);
 	if (!err)
 		err = vmp_page_fold(w.page);
@@ -357,6 +450,7 @@ int vmp_page_create(struct vmp_page **out, struct vmp_model *m, const char *doma
 	vmp_hash_free(&w.stacks);
 	vmp_hash_free(&w.rows);
 	vmp_hash_free(&w.paces);
+	vmp_vec_free(&w.stack);
 	if (err) {
 		vmp_page_destroy(w.page);
 		return err;

@@ -29,7 +29,7 @@ struct shard {
 	struct vmp_hash by_key;
 	struct vmp_residence *cache;
 	struct vmp_tally_scratch *scratch;	/* guarded by resolving */
-	uint32_t last[VMP_KIND_IDLE + 1];	/* space of each kind's last sample + 1 */
+	uint32_t last[2][VMP_KIND_IDLE + 1];	/* by event: space of each kind's last sample + 1 */
 	/* while draining: the run of addresses under way */
 	uint32_t run_space;
 	uint64_t run_from;
@@ -39,7 +39,7 @@ struct shard {
 
 struct pending {
 	uint64_t hash, addr;
-	struct vmp_tally_weight weight;
+	struct vmp_weight weight;
 	uint32_t space;
 };
 
@@ -102,7 +102,7 @@ static int hand_out(struct shard *sh)
 	return err;
 }
 
-static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w)
+static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w)
 {
 	struct shard *sh = arg;
 	int err;
@@ -158,32 +158,44 @@ static int classify(struct shard *sh, struct vmp_scan *scan, const struct vmprof
 static int prepare(struct shard *sh, struct vmp_scan *scan, const struct vmprof_sample *s, struct pending *p)
 {
 	struct vmp_gather_space key = { .split = { 0 } };
+	const struct vmprof_sample *seen = s;
+	struct vmprof_sample copy;
 	struct vmp_residence *r;
 	struct vmp_hit hit;
 	struct space *space;
 	uint32_t *hint;
 	int err;
 
-	err = classify(sh, scan, s, &hit, &r);
+	if (sh->g->see)
+		seen = sh->g->see(sh->g->arg, s, &copy);
+	err = classify(sh, scan, seen, &hit, &r);
 	if (err)
 		return err;
+	key.second = s->hdr.type == VMPROF_REC_INSTRUCTIONS;
 	vmp_origin_from(&hit, s, &key.from, &p->addr);
+	if (sh->g->threads)
+		key.thread = hit.task + 1;	/* VMP_NONE: 0 */
+	if (sh->g->thieves && hit.kind == VMP_KIND_STEAL) {
+		key.from.tgid = s->host_pid;
+		p->addr = s->host_ip;
+	}
 	if (sh->g->split) {
 		err = sh->g->split(sh->g->arg, sh->m, s, &key.from, key.split);
 		if (err)
 			return err;
 	}
-	hint = r ? &r->user[hit.kind == VMP_KIND_GUEST_USER] : &sh->last[hit.kind];
+	hint = r && !key.second ? &r->user[hit.kind == VMP_KIND_GUEST_USER] :
+		&sh->last[key.second][hit.kind];
 	err = space_of(sh, &key, hint, &p->space);
 	if (err)
 		return err;
 	space = &sh->spaces.v[p->space];
 	space->samples++;
 	space->by_timer += !!(s->flags & VMPROF_SF_TIMER);
-	if (vmp_origin_is_guest(hit.kind))
+	if (vmp_origin_is_guest(hit.kind) && s->mode == VMPROF_MODE_GUEST)
 		space->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
 	p->hash = vmp_tally_hash(&sh->tally, p->space, p->addr);
-	p->weight = (struct vmp_tally_weight){ s->cycles, s->instructions };
+	vmp_weigh(sh->m, s, &p->weight);
 	return 0;
 }
 

@@ -16,15 +16,21 @@
 struct vmp_gather_space {
 	struct vmp_origin from;
 	uint32_t split[2];	/* the caller's */
+	uint32_t thread;	/* with threads: of the guest, vmp_hit.task + 1; else, and not known: 0 */
+	uint32_t second;	/* 1: samples of instructions, which make no share of time */
 };
 
 struct vmp_gathered {
 	uint64_t addr;		/* as vmp_hit.addr; without by_address the lowest of them */
 	uint64_t samples;
-	uint64_t cycles, instructions;	/* with weighted */
+	uint64_t cycles, instructions;	/* with weighted: as weigh.h */
 };
 
 struct vmp_gather {
+	/* Another sample to be classified instead of @s, such as @copy; NULL: each as it is.
+	   split() gets @s.  In several threads. */
+	const struct vmprof_sample *(*see)(void *arg, const struct vmprof_sample *s,
+					   struct vmprof_sample *copy);
 	/* More that a sample is told apart by, or NULL.  Called in several threads; what it
 	   changes it must guard itself, by @lock and @unlock for the model's strings. */
 	int (*split)(void *arg, struct vmp_model *m, const struct vmprof_sample *s,
@@ -40,6 +46,8 @@ struct vmp_gather {
 	void *arg;
 	int by_address;		/* hand out each address, not whole functions */
 	int weighted;		/* cycles and instructions, too */
+	int threads;		/* the guest's threads are kept apart */
+	int thieves;		/* steal has the places of what ran, not one place for all */
 };
 
 /** vmp_gather() - Return: 0, -ENOMEM, -errno of reading, or what a function gave. */

@@ -29,6 +29,25 @@ static const char *noun(uint64_t n)
 	return n == 1 ? "sample" : "samples";
 }
 
+/* What is inferred, and what is not */
+static void without_module(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d)
+{
+	uint64_t guest = vmp_guest_samples(d);
+
+	note(n, "the agent ran without its module (modprobe vmprof_guest in the guest says why): nobody told whose an address space is");
+	if (!vm->infer.known.nr)
+		note(n, "  no process could be inferred: what lives in the guest was not known as a whole");
+	else
+		note(n, "  processes are INFERRED, from code that only one living process had mapped: %" PRIu64 " address spaces, %.2f%% of the guest samples",
+		     vm->infer.learned, vmp_percent(d->with_process, guest));
+	if (d->shared)
+		note(n, "  %" PRIu64 " samples (%.2f%%) more have module and function, but several processes had that code",
+		     d->shared, vmp_percent(d->shared, guest));
+	if (vm->infer.contradicted)
+		note(n, "  %" PRIu64 " processes were left unknown: what was inferred of them contradicted itself",
+		     vm->infer.contradicted);
+}
+
 static void agent(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d,
 		  const char *name)
 {
@@ -40,31 +59,46 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 		note(n, "  In the guest, install it: rpm -i vmprof-guest-agent-*.rpm; on the host: vmprof attach --domain %s",
 		     vmp_shell_word(safe, sizeof(safe), name));
 	}
+	if (vmp_machine_without_module(vm))
+		without_module(n, vm, d);
 	if (vm->boots.nr > 1)
-		note(n, "the guest booted %" PRIu32 " times during the session", vm->boots.nr);
-	if (vm->hellos > vm->boots.nr && vm->boots.nr)
+		note(n, "the guest booted %" PRIu32 " times during the session",
+		     vm->boots.nr + vm->more_boots);
+	if (vm->more_boots)
+		note(n, "  only %u are told apart: what ran in the last %" PRIu32 " may have wrong names or none",
+		     VMP_BOOTS_MAX, vm->more_boots);
+	if (vm->hellos > vm->boots.nr + vm->more_boots && vm->boots.nr)
 		note(n, "the agent began anew %" PRIu32 " times: processes between may lack names",
-		     vm->hellos - vm->boots.nr);
+		     vm->hellos - vm->boots.nr - vm->more_boots);
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		if (vmp_machine_lost(vm, i))
 			note(n, "agent lost %" PRIu64 " %s", vmp_machine_lost(vm, i),
 			     vmp_agent_loss_key(i) ? vmp_agent_loss_text(i) : "things of a kind unknown here");
 	if (vm->bad_frames)
 		note(n, "%" PRIu64 " of the agent's messages were damaged and left out", vm->bad_frames);
+	if (vm->space.maps_over)
+		note(n, "%" PRIu64 " mappings were left out: their programs had told of %u before; code there has no name",
+		     vm->space.maps_over, VMP_IMAGE_MAPS_MAX);
+	if (vm->jit.lines.bad)
+		note(n, "%" PRIu64 " lines of JIT maps made no sense and were left out", vm->jit.lines.bad);
+	if (vm->jit.lines.over || vm->jit.pieces_over)
+		note(n, "%" PRIu64 " lines and %" PRIu64 " messages of JIT maps were left out: they are over %u lines, or %u MiB",
+		     vm->jit.lines.over, vm->jit.pieces_over, VMP_JIT_LINES_MAX, VMPROF_JITMAPS_BYTES_MAX >> 20);
 	if (vm->space.repaired)
 		note(n, "%" PRIu64 " address spaces were placed from later news: their beginnings were not told",
 		     vm->space.repaired);
 }
 
-static void unresolved(struct notes *n, const struct vmp_domain *d)
+static void unresolved(struct notes *n, const struct vmp_domain *d, const char *objects)
 {
 	uint64_t guest = vmp_guest_samples(d);
 	int i;
 
 	if (!guest)
 		return;
-	note(n, "guest samples: %" PRIu64 ", with process %.2f%%, with function %.2f%%", guest,
-	     vmp_percent(d->with_process, guest), vmp_percent(d->with_function, guest));
+	note(n, "guest samples: %" PRIu64 ", with process %.2f%%, with function %.2f%%, with both %.2f%%", guest,
+	     vmp_percent(d->with_process, guest), vmp_percent(d->with_function, guest),
+	     vmp_percent(d->with_both, guest));
 	if (d->why[VMP_WHY_UNNAMED])
 		note(n, "  %" PRIu64 " (%.2f%%) of them: %s", d->why[VMP_WHY_UNNAMED],
 		     vmp_percent(d->why[VMP_WHY_UNNAMED], guest), vmp_why_text(VMP_WHY_UNNAMED));
@@ -72,6 +106,32 @@ static void unresolved(struct notes *n, const struct vmp_domain *d)
 		if (d->why[i])
 			note(n, "  %" PRIu64 " (%.2f%%) without function: %s", d->why[i],
 			     vmp_percent(d->why[i], guest), vmp_why_text(i));
+	if (d->why[VMP_WHY_NO_OBJECT] && !strcmp(objects, "none"))
+		note(n, "  its binaries were left in the guest (vmprof start --objects none): offsets and build-ids tell what ran");
+}
+
+/* Which of the guest's tasks ran, by what its kernel calls current */
+static void tasks(struct notes *n, const struct vmp_model *m, const struct vmp_machine *vm,
+		  const struct vmp_domain *d)
+{
+	const char *off = vmp_tasks_off_text(vmp_model_name(m, vm->tasks_state));
+	uint64_t looked = vmp_who_looked(d);
+	int i;
+
+	if (!looked && off && vm->hellos && vmp_guest_samples(d))
+		note(n, "the guest's threads are not told apart, its kernel's are shown with other processes: %s", off);
+	if (!looked)
+		return;
+	note(n, "thread known of %.2f%% of the guest samples; %" PRIu64 " (%.2f%%) of kernel threads",
+	     vmp_percent(d->who[VMP_WHO_SAME] + d->who[VMP_WHO_KTHREAD] + d->who[VMP_WHO_TASK], vmp_guest_samples(d)),
+	     d->who[VMP_WHO_KTHREAD], vmp_percent(d->who[VMP_WHO_KTHREAD], vmp_guest_samples(d)));
+	for (i = 0; i < VMP_WHO_NR; i++)
+		if (d->who[i] && vmp_who_text(i))
+			note(n, "  %" PRIu64 " (%.2f%%) without thread: %s", d->who[i],
+			     vmp_percent(d->who[i], vmp_guest_samples(d)), vmp_who_text(i));
+	if (vm->seen.over)
+		note(n, "  %" PRIu64 " records of threads were left out: there were %u before", vm->seen.over,
+		     VMP_SEEN_MAX);
 }
 
 static void clock_axis(struct notes *n, const struct vmp_model *m, const struct vmp_machine *vm)
@@ -104,6 +164,19 @@ static void trigger(struct notes *n, const struct vmp_domain *d)
 		     vmp_percent(d->by_nmi, guest));
 }
 
+/* How CPI was estimated, and on what */
+static void cpi(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d)
+{
+	const struct vmp_model *m = p->model;
+
+	if (!vmp_weigh_paired(m))
+		return;
+	note(n, "CPI by two events: %" PRIu64 " samples of cycles for %" PRIu64 " each, %" PRIu64
+		" of instructions for %" PRIu64 " each; in all %.3f; of a function with n samples of either it"
+		" is good to 140 %% / sqrt(n)", d->cycle_samples, m->pair.cycles, d->instruction_samples,
+	     m->pair.instructions, vmp_weigh_cpi(m, d->cycle_samples, d->instruction_samples));
+}
+
 static void of_domain(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d)
 {
 	const struct vmp_machine *vm = &p->model->vms.v[d->vm];
@@ -114,10 +187,12 @@ static void of_domain(struct notes *n, const struct vmp_profile *p, const struct
 	if (p->domains.nr > 1)
 		snprintf(n->prefix, sizeof(n->prefix), "%s: ",
 			 vmp_text(safe, sizeof(safe), name, strlen(name)));
-	unresolved(n, d);
+	unresolved(n, d, vmp_model_name(p->model, vm->objects));
+	tasks(n, p->model, vm, d);
 	agent(n, vm, d, name);
 	clock_axis(n, p->model, vm);
 	trigger(n, d);
+	cpi(n, p, d);
 	n->prefix[0] = 0;
 }
 
@@ -155,6 +230,17 @@ static void losses(struct notes *n, const struct vmp_model *m)
 		     m->driver.interrupts, m->driver.filtered);
 }
 
+/* Files that were looked for beside the object cache */
+static void files(struct notes *n, const struct vmp_seek *s)
+{
+	char line[512];
+
+	if (*vmp_seek_below(s, line, sizeof(line)))
+		note(n, "%s", line);
+	if (*vmp_seek_asked(s, line, sizeof(line)))
+		note(n, "%s", line);
+}
+
 static void file_end(struct notes *n, const struct vmp_model *m)
 {
 	struct vmp_reader_end end = vmp_reader_end(m->reader);
@@ -180,6 +266,7 @@ void vmp_render_notes(FILE *out, const struct vmp_profile *p)
 		if (p->domains.v[i].vm != VMP_NONE)
 			of_domain(&n, p, &p->domains.v[i]);
 	losses(&n, p->model);
+	files(&n, p->model->seek);
 	if (p->others)
 		note(&n, "%" PRIu64 " %s of other host work, no domain's (--all-host shows them)",
 		     p->others, noun(p->others));

@@ -11,25 +11,18 @@ void vmp_origin_from(const struct vmp_hit *hit, const struct vmprof_sample *s, s
 {
 	*o = (struct vmp_origin){
 		.kind = hit->kind, .vm = hit->vm, .epoch = hit->epoch, .image = hit->image,
-		.version = hit->version,
+		.version = hit->version, .shared = hit->shared, .who = hit->who,
 	};
+	if (hit->who == VMP_WHO_KTHREAD || hit->who == VMP_WHO_TASK)
+		o->task = hit->task + 1;
+	if (hit->who == VMP_WHO_KTHREAD)
+		o->image = VMP_NONE;	/* it only borrows the CR3 */
 	*addr = hit->addr;
 	if (hit->kind == VMP_KIND_VMM_USER || hit->kind == VMP_KIND_OTHER_USER ||
 	    hit->kind == VMP_KIND_OTHER_KERNEL)
 		o->tgid = s->host_pid;
 	if (hit->kind == VMP_KIND_STEAL || hit->kind == VMP_KIND_IDLE)
 		*addr = 0;	/* one row, whatever ran there */
-}
-
-int vmp_origin_of(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_origin *o,
-		  uint64_t *addr)
-{
-	struct vmp_hit hit;
-	int err = vmp_classify(m, s, &hit);
-
-	if (!err)
-		vmp_origin_from(&hit, s, o, addr);
-	return err;
 }
 
 uint32_t vmp_origin_vcpu(const struct vmp_model *m, const struct vmprof_sample *s)
@@ -95,6 +88,9 @@ int vmp_origin_resolve(struct vmp_model *m, const struct vmp_origin *o, uint64_t
 	case VMP_KIND_OTHER_USER:
 		return vmp_resolve_host_user(m, o->tgid, addr, place);
 	case VMP_KIND_STEAL:
+		if (o->tgid)
+			return addr >> 63 ? vmp_resolve_host_kernel(m, addr, place)
+					  : vmp_resolve_host_user(m, o->tgid, addr, place);
 		return fixed(m, place, "[steal]", "(outside)");
 	}
 	return fixed(m, place, "[idle]", "[host kernel]");
@@ -104,17 +100,25 @@ static int guest_owner(struct vmp_model *m, const struct vmp_origin *o, const st
 		       struct vmp_owner *owner)
 {
 	const struct vmp_space *space = &m->vms.v[o->vm].space;
+	const struct vmp_guest_task *task;
 	int err = 0;
 
+	if (o->task) {
+		task = &m->vms.v[o->vm].seen.tasks.v[o->task - 1];
+		owner->comm = task->comm;
+		owner->pid = task->tgid;
+		return 0;
+	}
 	/* idle tasks borrow the CR3 of whoever ran before them */
 	if (o->kind == VMP_KIND_GUEST_KERNEL && place->idle) {
 		owner->comm = word(m, "swapper", &err);
 		owner->pid = 0;
-	} else if (o->image == VMP_NONE) {
+	} else if (o->image == VMP_NONE || o->shared == 1) {
 		owner->comm = word(m, "[unknown]", &err);
 	} else {
 		owner->comm = space->images.v[o->image].comm;
-		owner->pid = space->procs.v[space->images.v[o->image].proc].tgid;
+		if (!o->shared)
+			owner->pid = space->procs.v[space->images.v[o->image].proc].tgid;
 	}
 	return err;
 }
@@ -131,7 +135,7 @@ int vmp_origin_owner(struct vmp_model *m, const struct vmp_origin *o, const stru
 		return guest_owner(m, o, place, owner);
 	if (o->kind == VMP_KIND_VMM_KERNEL || o->kind == VMP_KIND_VMM_USER) {
 		owner->comm = word(m, "[VMM]", &err);
-	} else if (o->kind == VMP_KIND_OTHER_KERNEL || o->kind == VMP_KIND_OTHER_USER) {
+	} else if (o->kind == VMP_KIND_OTHER_KERNEL || o->kind == VMP_KIND_OTHER_USER || o->tgid) {
 		host = vmp_host_proc(m, o->tgid);
 		owner->comm = host ? host->comm : word(m, "[unknown]", &err);
 		owner->pid = o->tgid;

@@ -22,8 +22,12 @@ enum vmp_side {
 /* Samples of one origin and address have one function; no padding: it is hashed as bytes */
 struct vmp_origin {
 	uint32_t kind;		/* enum vmp_kind */
-	uint32_t vm, epoch, image, version;	/* as in struct vmp_hit */
-	uint32_t tgid;		/* host code of a process: whose; else 0 */
+	uint32_t vm, epoch, image, version, shared;	/* as in struct vmp_hit */
+	uint32_t tgid;		/* host code of a process: whose; else 0.  Steal with one has the place of
+				   what ran, without one no place */
+	uint32_t task;		/* guest: vmp_hit.task + 1, where the CR3 does not tell whose process it is
+				   (VMP_WHO_KTHREAD, VMP_WHO_TASK); else 0 */
+	uint32_t who;		/* guest: enum vmp_who */
 };
 
 struct vmp_owner {
@@ -31,11 +35,7 @@ struct vmp_owner {
 	uint32_t pid;		/* VMP_NONE: not known, or none */
 };
 
-/** vmp_origin_of() - Classify a sample; @addr as vmp_hit.addr, 0 where it says nothing. */
-int vmp_origin_of(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_origin *o,
-		  uint64_t *addr);
-
-/** vmp_origin_from() - The same of a sample that is classified already. */
+/** vmp_origin_from() - Of a classified sample; @addr as vmp_hit.addr, 0 where it says nothing. */
 void vmp_origin_from(const struct vmp_hit *hit, const struct vmprof_sample *s, struct vmp_origin *o,
 		     uint64_t *addr);
 

@@ -3,17 +3,22 @@
 #include "report/profile.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/hosttext.h"
 #include "report/exits.h"
 #include "report/gather.h"
 #include "report/rows.h"
+#include "util/text.h"
 
-/* A space's splits: by vCPU its number, by exit the name's; and whether a filter
-   holds it back, so that it counts for totals only */
-enum { SPLIT, FILTERED };
+/* A space's splits: the track; and the cause's string with two flags */
+enum { TRACK, CAUSE };
+#define HELD_BACK	0x80000000U	/* by a filter: it counts for totals only */
+#define ASIDE		0x40000000U	/* the place is not where the time went: see the view */
+#define CAUSE_STRING	0x3fffffffU
 
 struct work {
 	struct vmp_profile *p;
@@ -21,9 +26,9 @@ struct work {
 	const struct vmp_options *o;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
 	uint32_t last;			/* domain asked for before */
+	uint32_t need;			/* keys of rows, and of the filter */
 	struct vmp_rows rows;
-	uint32_t *rank;			/* of strings, for sorting */
-	uint32_t s_none, s_steal, s_in_guest;
+	uint32_t s_none, s_steal, s_in_guest, s_unknown;
 };
 
 /* ------------------------------------------------------------- counting */
@@ -53,8 +58,10 @@ static int passes(const struct work *w, const struct vmprof_sample *s, const str
 	if (o->exit_reason && (!(s->flags & VMPROF_SF_VCPU) ||
 			       !vmp_exit_is(s->vendor, s->exit_reason, o->exit_reason)))
 		return 0;
+	if (o->pid >= 0 && from->task)
+		return w->m->vms.v[from->vm].seen.tasks.v[from->task - 1].tgid == o->pid;
 	if (o->pid >= 0) {
-		if (from->vm == VMP_NONE || from->image == VMP_NONE)
+		if (from->vm == VMP_NONE || from->image == VMP_NONE || from->shared)
 			return 0;
 		space = &w->m->vms.v[from->vm].space;
 		return space->procs.v[space->images.v[from->image].proc].tgid == o->pid;
@@ -83,17 +90,77 @@ static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 	return 0;
 }
 
+static uint32_t track_of(const struct work *w, const struct vmprof_sample *s)
+{
+	uint32_t vcpu = vmp_origin_vcpu(w->m, s);
+
+	if (vcpu != VMP_NONE || !(w->need & VMP_KEY(VMP_COL_THREAD)) || s->mode == VMPROF_MODE_IDLE)
+		return vcpu;
+	return s->host_tid | VMP_TRACK_IS_THREAD;
+}
+
+/* Does the view show this sample at all, and by the place that it was taken at? */
+static uint32_t view_flags(enum vmp_view view, const struct vmprof_sample *s, const struct vmp_origin *from)
+{
+	int steal = s->flags & VMPROF_SF_STEAL && s->mode != VMPROF_MODE_GUEST;
+
+	switch (view) {
+	case VMP_VIEW_TIME:
+		return 0;
+	case VMP_VIEW_EXITS:
+		if (s->mode != VMPROF_MODE_VMM_KERNEL && s->mode != VMPROF_MODE_VMM_USER)
+			return HELD_BACK;
+		return vmp_origin_is_guest(from->kind) ? ASIDE : 0;
+	case VMP_VIEW_THIEVES:
+		return steal ? 0 : HELD_BACK;
+	case VMP_VIEW_WAITERS:
+		if (!steal)
+			return HELD_BACK;
+		return vmp_origin_is_guest(from->kind) ? ASIDE : 0;
+	}
+	return 0;
+}
+
+/* Name of the host task that ran */
+static uint32_t thief_of(const struct work *w, const struct vmprof_sample *s)
+{
+	const struct vmp_host_proc *proc = vmp_host_proc(w->m, s->host_pid);
+
+	return proc ? proc->comm : w->s_unknown;
+}
+
 static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *s,
 		    const struct vmp_origin *from, uint32_t split[2])
 {
 	const struct work *w = arg;
+	int err = 0;
 
-	split[FILTERED] = !passes(w, s, from);
-	if (w->o->by == VMP_BY_VCPU)
-		split[SPLIT] = vmp_origin_vcpu(m, s);
-	else if (w->o->by == VMP_BY_EXIT)
-		return exit_string(w, m, s, &split[SPLIT]);
-	return 0;
+	if (w->need & (VMP_KEY(VMP_COL_VCPU) | VMP_KEY(VMP_COL_THREAD)))
+		split[TRACK] = track_of(w, s);
+	if (w->need & VMP_KEY(VMP_COL_EXIT))
+		err = exit_string(w, m, s, &split[CAUSE]);
+	else if (w->need & VMP_KEY(VMP_COL_THIEF))
+		split[CAUSE] = thief_of(w, s);
+	split[CAUSE] |= view_flags(w->o->view, s, from);
+	if (!passes(w, s, from))
+		split[CAUSE] |= HELD_BACK;
+	return err;
+}
+
+/* What a sample of the view tells of the guest, if it does: as if taken there */
+static const struct vmprof_sample *see_guest(void *arg, const struct vmprof_sample *s,
+					     struct vmprof_sample *copy)
+{
+	const struct work *w = arg;
+	int vmm = s->mode == VMPROF_MODE_VMM_KERNEL || s->mode == VMPROF_MODE_VMM_USER;
+	int wanted = w->o->view == VMP_VIEW_EXITS ? vmm && s->flags & VMPROF_SF_VCPU
+						  : s->flags & VMPROF_SF_STEAL && !vmm;
+
+	if (!wanted || s->mode == VMPROF_MODE_GUEST || !s->guest_cr3)
+		return s;
+	*copy = *s;
+	copy->mode = VMPROF_MODE_GUEST;
+	return copy;
 }
 
 static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t samples, uint64_t by_timer,
@@ -103,7 +170,7 @@ static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t sample
 	uint32_t d;
 	int err = domain_of(w, s->from.vm, &d);
 
-	if (err)
+	if (err || s->second)
 		return err;
 	w->p->samples += samples;
 	w->p->others += s->from.vm == VMP_NONE ? samples : 0;
@@ -123,11 +190,30 @@ static int process_of(const struct work *w, const struct vmp_gather_space *s, co
 
 	row->pid = owner.pid;
 	row->comm = owner.comm;
-	if (s->from.kind == VMP_KIND_STEAL && w->o->by != VMP_BY_FUNCTION)
+	if (w->o->view == VMP_VIEW_THIEVES)
+		return err;
+	if (w->o->view == VMP_VIEW_WAITERS && s->from.kind == VMP_KIND_STEAL) {
+		/* the sample does not tell where its vCPU had been */
+		row->function = row->module = w->s_unknown;
+		row->comm = w->s_none;
+	} else if (s->from.kind == VMP_KIND_STEAL && vmp_by(w->o) != VMP_BY_FUNCTION)
 		row->comm = w->s_steal;
 	else if (s->from.kind == VMP_KIND_STEAL || s->from.kind == VMP_KIND_IDLE)
 		row->comm = w->s_none;
 	return err;
+}
+
+/* "worker 1234": of one process, threads may have one name, and one may have several in its life */
+static uint32_t thread_of(const struct work *w, const struct vmp_gather_space *s, int *err)
+{
+	const struct vmp_guest_task *t;
+	char text[VMPROF_TASK_COMM + 32];
+
+	if (!s->thread)
+		return 0;
+	t = &w->m->vms.v[s->from.vm].seen.tasks.v[s->thread - 1];
+	snprintf(text, sizeof(text), "%s %" PRIu32, vmp_model_name(w->m, t->comm), t->tid);
+	return vmp_strings_add(&w->m->strings, text, strlen(text), err);
 }
 
 static int matches(const struct work *w, const char *pattern, uint32_t str)
@@ -135,31 +221,112 @@ static int matches(const struct work *w, const char *pattern, uint32_t str)
 	return !pattern || !fnmatch(pattern, vmp_model_name(w->m, str), 0);
 }
 
-static void project(const struct work *w, const struct vmp_gather_space *s, struct vmp_row *row)
+/* The build-id of the file that a place is in; 0 without memory */
+static uint32_t build_id_of(const struct work *w, const struct vmp_origin *from, const struct vmp_place *place,
+			    uint64_t addr, int *err)
 {
-	enum vmp_by by = w->o->by;
+	char hex[2 * VMPROF_BUILD_ID_MAX + 1] = "-";
+	const struct vmp_machine *vm;
+	const struct vmp_map *map = NULL;
+	const uint8_t *id = NULL;
+	size_t len = 0;
 
-	if (by != VMP_BY_FUNCTION)
+	if (from->kind == VMP_KIND_GUEST_USER && from->image != VMP_NONE) {
+		vm = &w->m->vms.v[from->vm];
+		map = vmp_space_map(&vm->space, from->image, from->version, addr);
+		if (map) {
+			id = vm->files.v[map->file].build_id;
+			len = vm->files.v[map->file].build_id_len;
+		}
+	}
+	if (!len && place->elf && w->m->elfs.v[place->elf - 1])
+		id = vmp_elf_own_id(w->m->elfs.v[place->elf - 1], &len);
+	if (len)
+		vmp_text_hex(hex, id, len < VMPROF_BUILD_ID_MAX ? len : VMPROF_BUILD_ID_MAX);
+	return vmp_strings_add(&w->m->strings, hex, strlen(hex), err);
+}
+
+/* Only what tells rows apart stays. */
+static void project(const struct work *w, struct vmp_row *row)
+{
+	uint32_t by = vmp_by(w->o);
+
+	if (!(by & VMP_KEY(VMP_COL_FUNCTION)))
 		row->function = 0;
-	if (by != VMP_BY_FUNCTION && by != VMP_BY_MODULE)
+	if (!(by & VMP_KEY(VMP_COL_MODULE)))
 		row->module = 0;
-	if (by != VMP_BY_FUNCTION && by != VMP_BY_PROCESS)
+	if (!(by & VMP_KEY(VMP_COL_BUILD_ID)))
+		row->build_id = 0;
+	if (!(by & VMP_KEY(VMP_COL_PROCESS)))
 		row->comm = 0;
-	if (by != VMP_BY_PROCESS)
+	if (!(by & VMP_KEY(VMP_COL_PID)))
 		row->pid = VMP_NONE;
-	row->exit = by == VMP_BY_EXIT ? s->split[SPLIT] : 0;
-	row->vcpu = by == VMP_BY_VCPU ? s->split[SPLIT] : VMP_NONE;
-	/* kernel, user, VMM and steal of one vCPU are one row */
-	if (by == VMP_BY_VCPU || by == VMP_BY_PROCESS)
+	if (!(by & (VMP_KEY(VMP_COL_EXIT) | VMP_KEY(VMP_COL_THIEF))))
+		row->cause = 0;
+	if (!(by & VMP_KEY(VMP_COL_THREAD)))
+		row->thread = 0;
+	if (!(by & VMP_KEY(VMP_COL_VCPU)) && (row->thread || !(by & VMP_KEY(VMP_COL_THREAD))))
+		row->track = VMP_NONE;
+	else if (!(by & VMP_KEY(VMP_COL_THREAD)) && row->track & VMP_TRACK_IS_THREAD)
+		row->track = VMP_NONE;
+	if (!(by & VMP_KEY(VMP_COL_SIDE)))
 		row->side = VMP_SIDE_NR;
+}
+
+/* The side of the time itself, wherever the view shows it */
+static enum vmp_side side_of(const struct work *w, const struct vmp_gather_space *s)
+{
+	if (!(s->split[CAUSE] & ASIDE))
+		return vmp_origin_side(s->from.kind);
+	return w->o->view == VMP_VIEW_EXITS ? VMP_SIDE_VMM : VMP_SIDE_STEAL;
+}
+
+/* What CPI is made of, for time that is the VM's own */
+static void weigh_row(const struct work *w, const struct vmp_gather_space *s, const struct vmp_gathered *g,
+		      struct vmp_row *row)
+{
+	if (row->side >= VMP_SIDE_STEAL && w->o->view == VMP_VIEW_TIME)
+		return;		/* what was counted is others' */
+	if (!vmp_weigh_paired(w->m)) {
+		row->cycles = g->cycles;
+		row->instructions = g->instructions;
+	} else if (s->second) {
+		row->instruction_samples = g->samples;
+	} else if (row->side < VMP_SIDE_STEAL) {
+		row->cycle_samples = g->samples;
+	}
+}
+
+/* What the domain's totals say of a row's samples */
+static void add_totals(const struct work *w, struct vmp_domain *d, const struct vmp_gather_space *s,
+		       const struct vmp_place *place, const struct vmp_row *row)
+{
+	uint64_t n = row->samples;
+
+	d->side[row->side] += n;
+	d->total += row->side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : n;
+	if (vmp_weigh_paired(w->m)) {
+		d->cycle_samples += row->cycle_samples;
+		d->instruction_samples += row->instruction_samples;
+	}
+	if (!vmp_origin_is_guest(s->from.kind) || s->split[CAUSE] & ASIDE)
+		return;
+	d->with_process += row->pid != VMP_NONE ? n : 0;
+	d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
+	d->with_both += row->pid != VMP_NONE && place->why <= VMP_WHY_UNNAMED ? n : 0;
+	d->why[place->why] += n;
+	d->shared += s->from.shared ? n : 0;
+	d->who[s->from.who] += n;
 }
 
 static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
 		    const struct vmp_gathered *g)
 {
-	struct vmp_row row = { 0 };
 	struct work *w = arg;
-	uint64_t n = g->samples;
+	struct vmp_row row = {
+		.samples = s->second ? 0 : g->samples, .function = place->function, .module = place->module, .track = s->split[TRACK],
+		.cause = s->split[CAUSE] & CAUSE_STRING, .side = side_of(w, s),
+	};
 	struct vmp_domain *d;
 	uint32_t number;
 	int err;
@@ -167,156 +334,41 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	err = process_of(w, s, place, &row);
 	if (!err)
 		err = domain_of(w, s->from.vm, &number);
+	if (!err && w->need & VMP_KEY(VMP_COL_BUILD_ID))
+		row.build_id = build_id_of(w, &s->from, place, g->addr, &err);
+	if (!err)
+		row.thread = thread_of(w, s, &err);
 	if (err)
 		return err;
 	d = &w->p->domains.v[number];
-	row.side = vmp_origin_side(s->from.kind);
-	row.function = place->function;
-	row.module = place->module;
-	d->side[row.side] += n;
-	d->total += row.side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : n;
-	if (vmp_origin_is_guest(s->from.kind)) {
-		d->with_process += row.pid != VMP_NONE ? n : 0;
-		d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
-		d->why[place->why] += n;
-	}
-	if (s->split[FILTERED] || !matches(w, w->o->comm, row.comm) || !matches(w, w->o->module, row.module))
+	weigh_row(w, s, g, &row);
+	add_totals(w, d, s, place, &row);
+	if (s->split[CAUSE] & HELD_BACK || !matches(w, w->o->comm, row.comm) ||
+	    !matches(w, w->o->module, row.module) || !vmp_filter_place(w->o->filter, w->p, d, &row))
 		return 0;
-	d->shown += n;
-	project(w, s, &row);
-	row.samples = n;
+	d->shown += row.samples;
+	project(w, &row);
 	return vmp_rows_add(&w->rows, number, &row);
 }
 
-/* --------------------------------------------------------------- sorting */
+/* ------------------------------------------------------------------ all */
 
-static int cmp_u64(uint64_t a, uint64_t b)
+/* A row with instructions alone has no share of time. */
+static void drop_timeless(struct vmp_domain *d)
 {
-	return a < b ? -1 : a > b;
-}
+	uint32_t i, n = 0;
 
-static int cmp_str(const struct work *w, uint32_t a, uint32_t b)
-{
-	return cmp_u64(w->rank[a], w->rank[b]);
-}
-
-static int cmp_key(const struct work *w, enum vmp_sort key, const struct vmp_row *a, const struct vmp_row *b)
-{
-	switch (key) {
-	case VMP_SORT_SAMPLES:
-		return cmp_u64(b->samples, a->samples);
-	case VMP_SORT_FUNCTION:
-		return cmp_str(w, a->function, b->function);
-	case VMP_SORT_MODULE:
-		return cmp_str(w, a->module, b->module);
-	case VMP_SORT_PROCESS:
-		return cmp_str(w, a->comm, b->comm);
-	case VMP_SORT_PID:
-		return cmp_u64(a->pid, b->pid);
-	case VMP_SORT_VCPU:
-		return cmp_u64(a->vcpu, b->vcpu);
-	case VMP_SORT_EXIT:
-		return cmp_str(w, a->exit, b->exit);
-	}
-	return 0;
-}
-
-static int cmp_rows(const struct work *w, const struct vmp_row *a, const struct vmp_row *b)
-{
-	static const enum vmp_sort last[] = {
-		VMP_SORT_SAMPLES, VMP_SORT_FUNCTION, VMP_SORT_MODULE, VMP_SORT_PROCESS,
-		VMP_SORT_PID, VMP_SORT_VCPU, VMP_SORT_EXIT,
-	};
-	int d = 0, i;
-
-	for (i = 0; !d && i < VMP_SORT_KEYS && w->o->sort[i]; i++)
-		d = cmp_key(w, w->o->sort[i], a, b);
-	for (i = 0; !d && i < (int)(sizeof(last) / sizeof(last[0])); i++)
-		d = cmp_key(w, last[i], a, b);
-	return d ? d : cmp_u64(a->side, b->side);
-}
-
-/* A row with what nearly always decides at hand */
-struct sorted {
-	uint64_t first, second;
-	uint32_t third;
-	uint32_t row;
-};
-
-struct sorting {
-	const struct work *w;
-	const struct vmp_row *rows;
-};
-
-static int cmp_sorted(const void *pa, const void *pb, void *arg)
-{
-	const struct sorted *a = pa, *b = pb;
-	const struct sorting *s = arg;
-
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second < b->second ? -1 : 1;
-	if (a->third != b->third)
-		return a->third < b->third ? -1 : 1;
-	return cmp_rows(s->w, &s->rows[a->row], &s->rows[b->row]);
-}
-
-static int sort_rows(struct work *w, struct vmp_domain *d)
-{
-	int by_samples = !w->o->sort[0] || (w->o->sort[0] == VMP_SORT_SAMPLES && !w->o->sort[1]);
-	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
-	struct sorting s = { w, d->rows.v };
-	struct vmp_row *rows;
-	uint32_t i;
-
-	if (!v)
-		return -ENOMEM;
-	for (i = 0; i < d->rows.nr; i++) {
-		const struct vmp_row *row = &d->rows.v[i];
-
-		v[i] = (struct sorted){ .row = i };
-		if (!by_samples)
-			continue;
-		v[i].first = UINT64_MAX - row->samples;
-		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
-		v[i].third = w->rank[row->comm];
-	}
-	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, &s);
-	rows = malloc(d->rows.nr * sizeof(*rows) + 1);
-	if (!rows) {
-		free(v);
-		return -ENOMEM;
-	}
 	for (i = 0; i < d->rows.nr; i++)
-		rows[i] = d->rows.v[v[i].row];
-	free(v);
-	free(d->rows.v);
-	d->rows.v = rows;
-	d->rows.room = d->rows.nr;
-	return 0;
+		if (d->rows.v[i].samples)
+			d->rows.v[n++] = d->rows.v[i];
+	d->rows.nr = n;
 }
 
-/* By name, the host last */
-static int cmp_domains(const void *pa, const void *pb, void *arg)
-{
-	const struct vmp_domain *a = pa, *b = pb;
-	const struct work *w = arg;
-	int d;
-
-	if (a->vm == VMP_NONE || b->vm == VMP_NONE)
-		return (a->vm == VMP_NONE) - (b->vm == VMP_NONE);
-	d = strcmp(vmp_model_name(w->m, w->m->vms.v[a->vm].name),
-		   vmp_model_name(w->m, w->m->vms.v[b->vm].name));
-	return d ? d : cmp_u64(w->m->vms.v[a->vm].vm, w->m->vms.v[b->vm].vm);
-}
-
-/* Leave out what was not asked for. */
-static int choose(struct work *w)
+/* Leave out the domains that were not asked for. */
+static void choose(struct work *w)
 {
 	struct vmp_profile *p = w->p;
 	uint32_t i, n = 0;
-	int err = 0;
 
 	for (i = 0; i < p->domains.nr; i++) {
 		struct vmp_domain *d = &p->domains.v[i];
@@ -327,24 +379,15 @@ static int choose(struct work *w)
 		else
 			keep = matches(w, w->o->domain, w->m->vms.v[d->vm].name);
 		p->domain_found |= keep && !host;
+		drop_timeless(d);
 		if (keep)
 			p->domains.v[n++] = *d;
 		else
 			vmp_vec_free(&d->rows);
 	}
 	p->domains.nr = n;
-	if (n)
-		qsort_r(p->domains.v, n, sizeof(*p->domains.v), cmp_domains, w);
-	w->rank = vmp_strings_ranks(&w->m->strings);
-	if (!w->rank)
-		return -ENOMEM;
-	for (i = 0; !err && i < n; i++)
-		err = sort_rows(w, &p->domains.v[i]);
-	free(w->rank);
-	return err;
 }
 
-/* ------------------------------------------------------------------ all */
 
 static int prepare(struct work *w)
 {
@@ -355,6 +398,7 @@ static int prepare(struct work *w)
 	w->s_steal = vmp_strings_add(s, "[steal]", 7, &err);
 	w->s_none = vmp_strings_add(s, "-", 1, &err);
 	w->s_in_guest = vmp_strings_add(s, "(in guest)", 10, &err);
+	w->s_unknown = vmp_strings_add(s, "[unknown]", 9, &err);
 	/* a VM without a sample is in the report too */
 	for (i = 0; !err && i < w->m->vms.nr; i++)
 		err = domain_of(w, i, &d);
@@ -378,12 +422,24 @@ static void on_restart(void *arg)
 	}
 }
 
+/* Is there more to tell samples apart by than where they hit? */
+static int splits(const struct work *w)
+{
+	const uint32_t keys = VMP_KEY(VMP_COL_VCPU) | VMP_KEY(VMP_COL_THREAD) | VMP_KEY(VMP_COL_EXIT) |
+			      VMP_KEY(VMP_COL_THIEF);
+
+	return w->need & keys || w->o->vcpu >= 0 || w->o->pid >= 0 || w->o->exit_reason || w->o->view;
+}
+
 int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const struct vmp_options *o)
 {
-	struct work w = { .m = m, .o = o };
+	struct work w = { .m = m, .o = o, .need = vmp_by(o) | vmp_filter_keys(o->filter) };
 	const struct vmp_gather g = {
-		.split = o->by == VMP_BY_VCPU || o->by == VMP_BY_EXIT || o->vcpu >= 0 || o->pid >= 0 ||
-			 o->exit_reason ? on_split : NULL,
+		.split = splits(&w) ? on_split : NULL,
+		.see = o->view == VMP_VIEW_EXITS || o->view == VMP_VIEW_WAITERS ? see_guest : NULL,
+		.thieves = o->view == VMP_VIEW_THIEVES,
+		.threads = !!(w.need & VMP_KEY(VMP_COL_THREAD)),
+		.weighted = o->weighted && !vmp_weigh_paired(m),
 		.place = on_place, .space = on_space, .restart = on_restart, .arg = &w,
 	};
 	int err;
@@ -401,7 +457,9 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	vmp_rows_deinit(&w.rows);
 	vmp_hash_free(&w.by_vm);
 	if (!err)
-		err = choose(&w);
+		choose(&w);
+	if (!err)
+		err = vmp_profile_order(w.p, o);
 	if (err) {
 		vmp_profile_destroy(w.p);
 		return err;
@@ -416,8 +474,10 @@ void vmp_profile_destroy(struct vmp_profile *p)
 
 	if (!p)
 		return;
-	for (i = 0; i < p->domains.nr; i++)
+	for (i = 0; i < p->domains.nr; i++) {
 		vmp_vec_free(&p->domains.v[i].rows);
+		free(p->domains.v[i].before);
+	}
 	vmp_vec_free(&p->domains);
 	free(p);
 }

@@ -2,19 +2,6 @@
 /* rows.c - open addressing, at most half full; a slot has the hash, so that few rows are looked at in vain. */
 #include "report/rows.h"
 
-static uint32_t row_hash(const struct vmp_row *r)
-{
-	uint32_t key[] = { r->function, r->module, r->comm, r->exit, r->pid, r->vcpu, r->side, 0 };
-
-	return (uint32_t)vmp_hash_bytes(key, sizeof(key));
-}
-
-static int same_row(const struct vmp_row *a, const struct vmp_row *b)
-{
-	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
-	       a->exit == b->exit && a->pid == b->pid && a->vcpu == b->vcpu && a->side == b->side;
-}
-
 static int grow_index(struct vmp_row_index *x)
 {
 	struct vmp_row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
@@ -49,10 +36,14 @@ static int add_row(struct vmp_domain *d, struct vmp_row_index *x, const struct v
 {
 	struct vmp_row_slot *slot = first_slot(x, add->hash);
 
-	while (slot->row && (slot->hash != add->hash || !same_row(&d->rows.v[slot->row - 1], &add->row)))
+	while (slot->row && (slot->hash != add->hash || !vmp_row_same(&d->rows.v[slot->row - 1], &add->row)))
 		slot = &x->slot[(slot - x->slot + 1) & x->mask];
 	if (slot->row) {
-		d->rows.v[slot->row - 1].samples += add->row.samples;
+		struct vmp_row *row = &d->rows.v[slot->row - 1];
+
+		row->samples += add->row.samples;
+		row->cycles += add->row.cycles;
+		row->instructions += add->row.instructions;
 		return 0;
 	}
 	if (vmp_vec_push(&d->rows, add->row))
@@ -95,7 +86,7 @@ int vmp_rows_add(struct vmp_rows *r, uint32_t domain, const struct vmp_row *row)
 		if (vmp_vec_push(&r->index, none))
 			return -ENOMEM;
 	x = &r->index.v[domain];
-	*a = (struct vmp_row_add){ *row, domain, row_hash(row) };
+	*a = (struct vmp_row_add){ *row, domain, (uint32_t)vmp_row_hash(row) };
 	if (x->slot)
 		__builtin_prefetch(&x->slot[a->hash & x->mask], 1);
 	return ++r->nr == VMP_ROWS_BATCH ? vmp_rows_flush(r) : 0;

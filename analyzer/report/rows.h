@@ -12,6 +12,22 @@
 
 #define VMP_ROWS_BATCH	64
 
+/** vmp_row_hash(), vmp_row_same() - By all that tells rows apart. */
+static inline uint64_t vmp_row_hash(const struct vmp_row *r)
+{
+	uint32_t key[] = { r->function, r->module, r->comm, r->cause, r->pid, r->track, r->side, r->build_id,
+			   r->thread };
+
+	return vmp_hash_bytes(key, sizeof(key));
+}
+
+static inline int vmp_row_same(const struct vmp_row *a, const struct vmp_row *b)
+{
+	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
+	       a->cause == b->cause && a->pid == b->pid && a->track == b->track && a->side == b->side &&
+	       a->build_id == b->build_id && a->thread == b->thread;
+}
+
 /* row is its number + 1, 0 free */
 struct vmp_row_slot {
 	uint32_t hash, row;

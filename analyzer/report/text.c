@@ -4,196 +4,149 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <wchar.h>
 
 #include "report/render.h"
 #include "util/text.h"
 
-#define COLUMNS_MAX	8
-#define PAD_MAX		56	/* a longer cell pushes its line, not the table */
-#define CELL_BYTES	2048
-
-enum column { COL_FUNCTION, COL_MODULE, COL_PROCESS, COL_PID, COL_VCPU, COL_EXIT, COL_SIDE, COL_END };
-
-static const char *const titles[] = {
-	[COL_FUNCTION] = "Function", [COL_MODULE] = "Module", [COL_PROCESS] = "Process",
-	[COL_PID] = "PID", [COL_VCPU] = "vCPU", [COL_EXIT] = "Exit", [COL_SIDE] = "Time",
-};
-
-static const enum column layouts[][COLUMNS_MAX] = {
-	[VMP_BY_FUNCTION] = { COL_FUNCTION, COL_MODULE, COL_PROCESS, COL_END },
-	[VMP_BY_PROCESS] = { COL_PROCESS, COL_PID, COL_END },
-	[VMP_BY_MODULE] = { COL_MODULE, COL_SIDE, COL_END },
-	[VMP_BY_VCPU] = { COL_VCPU, COL_END },
-	[VMP_BY_EXIT] = { COL_EXIT, COL_SIDE, COL_END },
-};
-
-static const char *side_title(enum vmp_side side)
-{
-	static const char *const title[] = {
-		[VMP_SIDE_KERNEL] = "guest kernel", [VMP_SIDE_USER] = "guest user",
-		[VMP_SIDE_VMM] = "VMM", [VMP_SIDE_STEAL] = "steal", [VMP_SIDE_HOST] = "host",
-		[VMP_SIDE_NR] = "",
-	};
-
-	return title[side];
-}
-
-/* The string that a cell shows, VMP_NONE where it is none of the model's */
-static uint32_t string_of(const struct vmp_row *row, enum column c)
-{
-	switch (c) {
-	case COL_FUNCTION:
-		return row->function;
-	case COL_MODULE:
-		return row->module;
-	case COL_PROCESS:
-		return row->comm;
-	case COL_EXIT:
-		return row->exit;
-	default:
-		return VMP_NONE;
-	}
-}
-
-/* Places on the terminal; bytes where the locale cannot tell */
-static int width(const char *s)
-{
-	wchar_t wide[CELL_BYTES];
-	size_t n = vmp_text_plain(s);
-	int w;
-
-	if (!s[n])
-		return (int)n;
-	n = mbstowcs(wide, s, CELL_BYTES);
-	w = n == (size_t)-1 || n >= CELL_BYTES ? -1 : wcswidth(wide, n);
-	return w < 0 ? (int)strlen(s) : w;
-}
-
-/* Strings that can be shown as they are, by number: 0 not looked at, 1 it cannot, else its width + 2.
-   NULL without memory: then each is looked at each time. */
-struct table {
-	const struct vmp_profile *p;
-	uint16_t *plain;
-	char buf[CELL_BYTES];
-};
-
-/* Text of a cell, and its width */
-static const char *cell(struct table *t, const struct vmp_row *row, enum column c, int *w)
-{
-	uint32_t str = string_of(row, c);
-	const char *s = str == VMP_NONE ? "" : vmp_model_name(t->p->model, str);
-	size_t n;
-
-	if (t->plain && str != VMP_NONE && !t->plain[str]) {
-		n = vmp_text_plain(s);
-		t->plain[str] = s[n] || n >= CELL_BYTES ? 1 : (uint16_t)(n + 2);
-	}
-	if (t->plain && str != VMP_NONE && t->plain[str] > 1) {
-		*w = t->plain[str] - 2;
-		return s;
-	}
-	if (c == COL_SIDE) {
-		s = side_title(row->side);
-	} else if (c == COL_PID || c == COL_VCPU) {
-		s = "-";
-		if ((c == COL_PID ? row->pid : row->vcpu) != VMP_NONE) {
-			snprintf(t->buf, CELL_BYTES, "%" PRIu32, c == COL_PID ? row->pid : row->vcpu);
-			s = t->buf;
-		}
-	} else {
-		s = vmp_text(t->buf, CELL_BYTES, s, strlen(s));
-	}
-	*w = width(s);
-	return s;
-}
-
-static void table(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
-		  const enum column *cols, uint32_t rows)
-{
-	static const char spaces[] = "                                                        ";
-	struct table t = { .p = p, .plain = calloc(p->model->strings.str.nr, sizeof(*t.plain)) };
-	int pad[COLUMNS_MAX], i, w;
-	char counts[64] = "";
-	uint32_t r;
-
-	_Static_assert(sizeof(spaces) == PAD_MAX + 1, "as many as a column may need");
-	for (i = 0; cols[i] != COL_END; i++) {
-		pad[i] = width(titles[cols[i]]);
-		for (r = 0; r < rows; r++) {
-			cell(&t, &d->rows.v[r], cols[i], &w);
-			if (w > pad[i] && w <= PAD_MAX)
-				pad[i] = w;
-		}
-	}
-	fprintf(out, "\n%10s  %6s", "Samples", "%CPU");
-	for (i = 0; cols[i] != COL_END; i++)
-		fprintf(out, "  %s%*s", titles[cols[i]],
-			cols[i + 1] == COL_END ? 0 : pad[i] - width(titles[cols[i]]), "");
-	fputc('\n', out);
-	for (r = 0; r < rows; r++) {
-		/* many rows have as many samples as the one before */
-		if (!r || d->rows.v[r].samples != d->rows.v[r - 1].samples)
-			snprintf(counts, sizeof(counts), "%10" PRIu64 "  %6.2f", d->rows.v[r].samples,
-				 vmp_percent(d->rows.v[r].samples, d->total));
-		fputs_unlocked(counts, out);
-		for (i = 0; cols[i] != COL_END; i++) {
-			fputs_unlocked("  ", out);
-			fputs_unlocked(cell(&t, &d->rows.v[r], cols[i], &w), out);
-			if (cols[i + 1] != COL_END && w < pad[i])
-				fputs_unlocked(spaces + PAD_MAX - (pad[i] - w), out);
-		}
-		putc_unlocked('\n', out);
-	}
-	free(t.plain);
-}
-
 static int filtered(const struct vmp_options *o)
 {
-	return o->comm || o->module || o->exit_reason || o->vcpu >= 0 || o->pid >= 0;
+	return o->comm || o->module || o->exit_reason || o->vcpu >= 0 || o->pid >= 0 || o->filter;
+}
+
+/* Samples, share, and what by says; the side where it is the only word */
+static struct vmp_column_list columns_of(const struct vmp_options *o)
+{
+	static const enum vmp_column order[] = {
+		VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_EXIT, VMP_COL_PROCESS, VMP_COL_PID, VMP_COL_VCPU,
+		VMP_COL_SIDE,
+	};
+	struct vmp_column_list list = { .column = { VMP_COL_SAMPLES, VMP_COL_PERCENT }, .nr = 2 };
+	uint32_t by = vmp_by(o);
+	size_t i;
+
+	if (by == VMP_BY_FUNCTION)
+		by &= ~VMP_KEY(VMP_COL_SIDE);
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (by & VMP_KEY(order[i]))
+			list.column[list.nr++] = order[i];
+	return list;
+}
+
+struct vmp_column_list vmp_render_columns(const struct vmp_profile *p, const struct vmp_options *o,
+					  const struct vmp_render *r)
+{
+	struct vmp_column_list list = r->columns.nr ? r->columns : columns_of(o);
+	int at = 2;
+
+	if ((r->columns.nr && !r->usual) || !vmp_weigh_paired(p->model) || r->path_before)
+		return list;
+	/* behind samples and share */
+	memmove(&list.column[at + 2], &list.column[at], (size_t)(list.nr - at));
+	list.column[at] = VMP_COL_INSN_SAMPLES;
+	list.column[at + 1] = VMP_COL_CPI;
+	list.nr += 2;
+	return list;
+}
+
+static void left_out(FILE *out, const struct vmp_domain *d, uint64_t samples, const char *what, uint64_t rows,
+		     const char *why)
+{
+	if (rows)
+		fprintf(out, "%10" PRIu64 "  %6.2f  ... %" PRIu64 " %s (%s)\n", samples,
+			vmp_percent(samples, d->total), rows, what, why);
 }
 
 static void rows_of(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
-		    const struct vmp_options *o, uint64_t limit)
+		    const struct vmp_options *o, const struct vmp_render *r)
 {
-	uint32_t rows = limit && limit < d->rows.nr ? (uint32_t)limit : d->rows.nr, r;
+	uint32_t rows = r->limit && r->limit < d->rows.nr ? (uint32_t)r->limit : d->rows.nr, i;
+	const struct vmp_column_list columns = vmp_render_columns(p, o, r);
 	uint64_t rest = 0;
 
 	if (filtered(o))
 		fprintf(out, "Shown: %" PRIu64 " samples (%.2f%%) that pass the filters\n", d->shown,
 			vmp_percent(d->shown, d->total));
-	if (!rows) {
-		fprintf(out, "\n%s\n", !d->total ? "No samples." :
-			"No sample passes the filters; try without one of them.");
+	if (!rows && !d->small_rows) {
+		fprintf(out, "\n%s\n", !d->total ? "No samples." : filtered(o) ?
+			"No sample passes the filters; try without one of them." : "None.");
 		return;
 	}
-	table(out, p, d, layouts[o->by], rows);
-	for (r = rows; r < d->rows.nr; r++)
-		rest += d->rows.v[r].samples;
-	if (rest)
-		fprintf(out, "%10" PRIu64 "  %6.2f  ... %" PRIu32 " more rows (--limit 0 shows all)\n",
-			rest, vmp_percent(rest, d->total), d->rows.nr - rows);
+	if (r->levels.nr) {
+		if (vmp_render_tree(out, p, (uint32_t)(d - p->domains.v), o, r))
+			fputs("(out of memory)\n", out);
+		return;
+	}
+	vmp_render_rows(out, p, d, rows, &columns, &r->look);
+	for (i = rows; i < d->rows.nr; i++)
+		rest += d->rows.v[i].samples;
+	left_out(out, d, rest, "more rows", d->rows.nr - rows, "--limit 0 shows all");
+	left_out(out, d, d->small, "smaller rows", d->small_rows, "--percent-limit");
+}
+
+/* A line in bold, where there are such */
+static void bold(FILE *out, const struct vmp_look *look, const char *line)
+{
+	fprintf(out, look->colour ? "\n\033[1m%s\033[m\n" : "\n%s\n", line);
+}
+
+/* What the table below is about, unless it is where time went */
+static void about(FILE *out, const struct vmp_options *o, const struct vmp_look *look)
+{
+	static const char *const text[] = {
+		[VMP_VIEW_EXITS] = "VMM time by exit reason and the guest function that exited",
+		[VMP_VIEW_THIEVES] = "What ran while vCPUs waited",
+		[VMP_VIEW_WAITERS] = "Guest functions that waited meanwhile",
+	};
+
+	if (text[o->view])
+		bold(out, look, text[o->view]);
+}
+
+static void waiters(FILE *out, const struct vmp_domain *d, const struct vmp_render *r)
+{
+	struct vmp_options o = { .view = VMP_VIEW_WAITERS, .vcpu = -1, .pid = -1 };
+	struct vmp_render below = {
+		.limit = r->limit, .look = r->look,
+		.columns = { { VMP_COL_SAMPLES, VMP_COL_PERCENT, VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_PROCESS,
+			       VMP_COL_VCPU, VMP_COL_THIEF }, 7 },
+	};
+	uint32_t i;
+
+	for (i = 0; r->waiters && i < r->waiters->domains.nr; i++) {
+		const struct vmp_domain *same = &r->waiters->domains.v[i];
+
+		if (same->vm != d->vm)
+			continue;
+		about(out, &o, &r->look);
+		rows_of(out, r->waiters, same, &o, &below);
+	}
 }
 
 static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
-		   const struct vmp_options *o, uint64_t limit)
+		   const struct vmp_options *o, const struct vmp_render *r)
 {
-	char name[256];
+	char name[256], line[300];
 	const char *s;
 
 	if (d->vm == VMP_NONE) {
-		fprintf(out, "\nHost work that is no domain's\nTotal samples: %" PRIu64 "\n", d->total);
-		rows_of(out, p, d, o, limit);
+		bold(out, &r->look, "Host work that is no domain's");
+		fprintf(out, "Total samples: %" PRIu64 "\n", d->total);
+		rows_of(out, p, d, o, r);
 		return;
 	}
 	s = vmp_model_name(p->model, p->model->vms.v[d->vm].name);
-	fprintf(out, "\nDomain %s\n", vmp_text(name, sizeof(name), s, strlen(s)));
+	snprintf(line, sizeof(line), "Domain %s", vmp_text(name, sizeof(name), s, strlen(s)));
+	bold(out, &r->look, line);
 	fprintf(out, "Total samples: %" PRIu64 "   OS:USER:steal = %.2f%% : %.2f%% : %.2f%%   VMM: %.2f%%\n",
 		d->total, vmp_percent(d->side[VMP_SIDE_KERNEL], d->total),
 		vmp_percent(d->side[VMP_SIDE_USER], d->total),
 		vmp_percent(d->side[VMP_SIDE_STEAL], d->total),
 		vmp_percent(d->side[VMP_SIDE_VMM], d->total));
-	rows_of(out, p, d, o, limit);
+	if (d->before)
+		fprintf(out, "Before: %" PRIu64 " samples\n", d->before_total);
+	about(out, o, &r->look);
+	rows_of(out, p, d, o, r);
+	waiters(out, d, r);
 }
 
 static void head(FILE *out, const struct vmp_profile *p, const char *path)
@@ -223,10 +176,13 @@ static void head(FILE *out, const struct vmp_profile *p, const char *path)
 void vmp_render_text(FILE *out, const struct vmp_profile *p, const struct vmp_options *o,
 		     const struct vmp_render *r)
 {
+	char safe[4096];
 	uint32_t i;
 
+	if (r->path_before)
+		fprintf(out, "Before  %s\n", vmp_text(safe, sizeof(safe), r->path_before, strlen(r->path_before)));
 	head(out, p, r->path);
 	for (i = 0; i < p->domains.nr; i++)
-		domain(out, p, &p->domains.v[i], o, r->limit);
+		domain(out, p, &p->domains.v[i], o, r);
 	vmp_render_notes(out, p);
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* cmd-tui.c - vmprof tui: a capture to walk through on a terminal. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "tui/tui.h"
+#include "util/log.h"
+#include "util/opts.h"
+
+static int same_model(void *arg, struct vmp_model **m)
+{
+	*m = arg;
+	return 0;
+}
+
+int cmd_tui(int argc, char **argv)
+{
+	struct vmp_wishes w = { .tree = 1 };
+	struct vmp_tui t = { .options = { .vcpu = -1, .pid = -1 } };
+	const char *color = NULL, *sysroot = NULL, *path;
+	const struct vmp_opt opts[] = {
+		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &t.options.domain },
+		{ "filter", 0, VMP_OPT_STR, "EXPR", "only rows such as 'process == \"shor\" && percent > 1'", &w.filter },
+		{ "group-by", 0, VMP_OPT_STR, "KEYS", "from the domain down; default process,thread,module,function", &w.group_by },
+		{ "columns", 0, VMP_OPT_STR, "LIST", "numbers to be shown: samples, percent, cycles, instructions,\ncpi, ipc", &w.columns },
+		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples", &w.sort },
+		{ "all-host", 0, VMP_OPT_FLAG, NULL, "host work that is no domain's, too", &t.options.all_host },
+		ARGS_SYSROOT(&sysroot),
+		{ "color", 0, VMP_OPT_STR, "WHEN", "auto (default: unless NO_COLOR is set), always, never", &color },
+		{ NULL },
+	};
+	const struct vmp_cmdline cmd = {
+		.usage = "vmprof tui [OPTION]... [FILE]",
+		.about = "Walk through a capture on the terminal: from the domain down to functions, with\n"
+			 "search, filter and sorting. The key ? lists the keys.",
+		.opts = opts,
+		.more = "Without FILE the latest capture is read.",
+		.args_max = 1,
+	};
+	struct vmp_model *m;
+	int args, err;
+
+	err = vmp_opts_parse(&cmd, argc, argv, &args);
+	if (err)
+		return err < 0 ? VMP_EXIT_USAGE : VMP_EXIT_OK;
+	if (vmp_look_of(&t.render.look, STDOUT_FILENO, color)) {
+		vmp_err("--color takes auto, always or never, not '%s'", args_safe(color));
+		return VMP_EXIT_USAGE;
+	}
+	if (vmp_choose(&w, &t.options, &t.render))
+		return VMP_EXIT_USAGE;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		vmp_err("vmprof tui needs a terminal; vmprof report --tree prints the same to files and pipes");
+		vmp_filter_free((struct vmp_filter *)t.options.filter);
+		return VMP_EXIT_FAILED;
+	}
+	path = args ? argv[1] : NULL;
+	if (args_open(&m, &path, sysroot)) {
+		vmp_filter_free((struct vmp_filter *)t.options.filter);
+		return VMP_EXIT_FAILED;
+	}
+	t.title = path;
+	t.filter = w.filter;
+	t.model = same_model;
+	t.arg = m;
+	err = vmp_tui_run(&t);
+	vmp_model_close(m);
+	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;
+}

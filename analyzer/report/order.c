@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* order.c - which of the finished rows stay, and in which order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/profile.h"
+#include "report/render.h"
+
+struct work {
+	const struct vmp_profile *p;
+	const struct vmp_options *o;
+	uint32_t *rank;		/* of strings */
+};
+
+struct sorting {
+	const struct work *w;
+	const struct vmp_domain *d;
+};
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_numbers(const struct sorting *s, const struct vmp_sort *by, const struct vmp_row *a,
+		       const struct vmp_row *b)
+{
+	enum vmp_column c = by->column;
+	double x = 0, y = 0;
+	int known_x = vmp_column_number(s->w->p, s->d, a, c, &x), known_y = vmp_column_number(s->w->p, s->d, b, c, &y);
+
+	if (known_x != known_y)
+		return known_x == by->up ? -1 : 1;	/* what is not known comes last either way */
+	if (by->size) {
+		x = fabs(x);
+		y = fabs(y);
+	}
+	return x < y ? -1 : x > y;
+}
+
+/* The guest's threads by name, then vCPUs, then the host's threads */
+static uint64_t thread_key(const struct work *w, const struct vmp_row *row)
+{
+	return row->thread ? w->rank[row->thread] : 1ULL << 32 | row->track;
+}
+
+static int cmp_column(const struct sorting *s, const struct vmp_sort *by, const struct vmp_row *a,
+		      const struct vmp_row *b)
+{
+	enum vmp_column c = by->column;
+	const struct work *w = s->w;
+	uint32_t x, y;
+
+	switch (c) {
+	case VMP_COL_SAMPLES:
+		return cmp_u64(a->samples, b->samples);
+	case VMP_COL_THREAD:
+		return cmp_u64(thread_key(w, a), thread_key(w, b));
+	case VMP_COL_SIDE:
+		return cmp_u64(a->side, b->side);
+	default:
+		if (vmp_column_is_number(c))
+			return cmp_numbers(s, by, a, b);
+		x = vmp_column_string(w->p, s->d, a, c);
+		y = vmp_column_string(w->p, s->d, b, c);
+		return x == y ? 0 : cmp_u64(w->rank[x], w->rank[y]);
+	}
+}
+
+static int cmp_rows(const struct sorting *s, const struct vmp_row *a, const struct vmp_row *b)
+{
+	static const struct vmp_sort last[] = {
+		{ VMP_COL_FUNCTION }, { VMP_COL_MODULE }, { VMP_COL_PROCESS }, { VMP_COL_PID, 1 },
+		{ VMP_COL_THREAD }, { VMP_COL_EXIT }, { VMP_COL_BUILD_ID }, { VMP_COL_SIDE },
+	};
+	const struct vmp_options *o = s->w->o;
+	int d = 0, i;
+
+	for (i = 0; !d && i < o->nr_sort; i++) {
+		d = cmp_column(s, &o->sort[i], a, b);
+		d = o->sort[i].up ? d : -d;
+	}
+	if (!d)
+		d = cmp_u64(b->samples, a->samples);
+	for (i = 0; !d && i < (int)(sizeof(last) / sizeof(last[0])); i++)
+		d = cmp_column(s, &last[i], a, b);
+	return d;
+}
+
+/* A row with what nearly always decides at hand */
+struct sorted {
+	uint64_t first, second;
+	uint32_t third;
+	uint32_t row;
+};
+
+static int cmp_sorted(const void *pa, const void *pb, void *arg)
+{
+	const struct sorted *a = pa, *b = pb;
+	const struct sorting *s = arg;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	if (a->second != b->second)
+		return a->second < b->second ? -1 : 1;
+	if (a->third != b->third)
+		return a->third < b->third ? -1 : 1;
+	return cmp_rows(s, &s->d->rows.v[a->row], &s->d->rows.v[b->row]);
+}
+
+static int by_samples(const struct vmp_options *o)
+{
+	return !o->nr_sort || (o->nr_sort == 1 && o->sort[0].column == VMP_COL_SAMPLES && !o->sort[0].up);
+}
+
+/* Put rows where @v says, along the cycles of the permutation: no second copy of them is needed. */
+static void permute(struct vmp_domain *d, struct sorted *v)
+{
+	uint32_t i, to, from;
+
+	for (i = 0; i < d->rows.nr; i++) {
+		struct vmp_row row = d->rows.v[i];
+		uint64_t before = d->before ? d->before[i] : 0;
+
+		for (to = i; v[to].row != i; to = from) {
+			from = v[to].row;
+			d->rows.v[to] = d->rows.v[from];
+			if (d->before)
+				d->before[to] = d->before[from];
+			v[to].row = to;
+		}
+		d->rows.v[to] = row;
+		if (d->before)
+			d->before[to] = before;
+		v[to].row = to;
+	}
+}
+
+static int sort_rows(const struct work *w, struct vmp_domain *d)
+{
+	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
+	struct sorting s = { w, d };
+	int fast = by_samples(w->o);
+	uint32_t i;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < d->rows.nr; i++) {
+		const struct vmp_row *row = &d->rows.v[i];
+
+		v[i] = (struct sorted){ .row = i };
+		if (!fast)
+			continue;
+		v[i].first = UINT64_MAX - row->samples;
+		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
+		v[i].third = w->rank[row->comm];
+	}
+	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, &s);
+	permute(d, v);
+	free(v);
+	return 0;
+}
+
+/* Rows that the filter's measures or the limit hold back */
+static void sieve(const struct vmp_profile *p, const struct vmp_options *o, struct vmp_domain *d)
+{
+	uint8_t keep;
+	uint32_t i, n = 0;
+
+	if (o->all_rows || (!o->filter && o->percent_limit <= 0))
+		return;
+	for (i = 0; i < d->rows.nr; i++) {
+		const struct vmp_row *row = &d->rows.v[i];
+		uint64_t before = d->before ? d->before[i] : 0;
+
+		keep = vmp_filter_row(o->filter, p, d, row) != 0;
+		if (!keep) {
+			d->shown -= row->samples;
+		} else if (vmp_percent(row->samples, d->total) < o->percent_limit &&
+			   vmp_percent(before, d->before_total) < o->percent_limit) {
+			d->small += row->samples;
+			d->small_rows++;
+			keep = 0;
+		}
+		if (!keep)
+			continue;
+		d->rows.v[n] = *row;
+		if (d->before)
+			d->before[n] = before;
+		n++;
+	}
+	d->rows.nr = n;
+}
+
+/* By name, the host last */
+static int cmp_domains(const void *pa, const void *pb, void *arg)
+{
+	const struct vmp_domain *a = pa, *b = pb;
+	const struct work *w = arg;
+	const struct vmp_model *m = w->p->model;
+	int d;
+
+	if (a->vm == VMP_NONE || b->vm == VMP_NONE)
+		return (a->vm == VMP_NONE) - (b->vm == VMP_NONE);
+	d = strcmp(vmp_model_name(m, m->vms.v[a->vm].name), vmp_model_name(m, m->vms.v[b->vm].name));
+	return d ? d : cmp_u64(m->vms.v[a->vm].vm, m->vms.v[b->vm].vm);
+}
+
+int vmp_profile_order(struct vmp_profile *p, const struct vmp_options *o)
+{
+	struct work w = { .p = p, .o = o, .rank = vmp_strings_ranks(&p->model->strings) };
+	uint32_t i;
+	int err = 0;
+
+	if (!w.rank)
+		return -ENOMEM;
+	if (p->domains.nr)
+		qsort_r(p->domains.v, p->domains.nr, sizeof(*p->domains.v), cmp_domains, &w);
+	for (i = 0; !err && i < p->domains.nr; i++) {
+		sieve(p, o, &p->domains.v[i]);
+		err = sort_rows(&w, &p->domains.v[i]);
+	}
+	free(w.rank);
+	return err;
+}
