@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define EVENTS	4	/* that may overflow before one interrupt */
+
 /* Take a word off a line; 0 when it is not there. */
 static int word(char **line, const char *expected)
 {
@@ -214,7 +216,7 @@ struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t
 		else
 			high = mid;
 	}
-	for (i = low; i > c->overflow && low - i < 2; i--) {
+	for (i = low; i > c->overflow && low - i < EVENTS; i--) {
 		o = &x->overflows.v[i - 1];
 		if (o->taken || (found && o->of != flags))
 			continue;

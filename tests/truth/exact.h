@@ -64,8 +64,8 @@ void exact_free(struct exact *x);
  * @flags: EXACT_GUEST: a guest's is preferred, where two counters overflowed
  *         before one interrupt.
  *
- * It is the last on the CPU at or before the host TSC, or the one before that;
- * none is given out twice.
+ * It is the last on the CPU at or before the host TSC, or one of the three before
+ * that: two events overflow on two sides. None is given out twice.
  */
 struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
 					 uint32_t flags);

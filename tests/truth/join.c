@@ -149,13 +149,20 @@ static int add_blocks(struct join *j, const struct vmp_hash *votes)
 			continue;
 		}
 		j->cycles += b->cycles;
+		j->insns += b->insns;
 		j->side[s->flags & (EXACT_GUEST | EXACT_USER)] += b->cycles;
-		if (!(s->flags & EXACT_GUEST))
+		if (!(s->flags & EXACT_GUEST)) {
+			err = host_block(&j->host, j->model, s, b);
+			if (err)
+				return err;
 			continue;
+		}
 		if (b->space != last) {
 			vm = vm_of(j, s->ncr3, votes);
 			if (vm != VMP_NONE)
 				hit_of(j, s, vm, &hit);
+			if (vm != VMP_NONE && s->flags & EXACT_USER)
+				axis_residence(&j->axis, &j->model->vms.v[vm].space, s);
 			last = b->space;
 		}
 		if (vm == VMP_NONE)
@@ -206,6 +213,7 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 		return;
 	}
 	c->guest++;
+	c->main_guest += s->hdr.type == VMPROF_REC_SAMPLE;
 	if (o->of != EXACT_GUEST) {
 		c->guest_of_host++;
 		return;
@@ -249,10 +257,18 @@ static int count(struct join *j, const struct vmprof_sample *sample)
 	err = vmp_classify(j->model, &s, &hit);
 	if (err || (hit.kind != VMP_KIND_GUEST_KERNEL && hit.kind != VMP_KIND_GUEST_USER))
 		return err;
+	if (hit.kind == VMP_KIND_GUEST_USER && hit.who >= VMP_WHO_SAME && hit.who <= VMP_WHO_OTHER) {
+		j->checks.tasks++;
+		j->checks.other_task += hit.who == VMP_WHO_OTHER;
+	}
 	err = place_of(j, &hit, hit.addr, &row);
-	if (!err)
+	if (err)
+		return err;
+	if (s.hdr.type == VMPROF_REC_SAMPLE)
 		j->rows.v[row].samples++;
-	return err;
+	else
+		j->rows.v[row].insn_samples++;
+	return 0;
 }
 
 static int on_sample(void *arg, const struct vmprof_sample *sample)
@@ -261,6 +277,7 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, sample->hdr.pcpu);
 	struct vmprof_sample s = *sample;
 	struct exact_overflow *o;
+	int err;
 
 	if (!cpu || s.tsc < cpu->first_tsc || s.tsc > cpu->last_tsc || is_second(w->j, &s))
 		return 0;
@@ -271,11 +288,13 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	if (w->voting)
 		return o ? vote(w, &s, o) : 0;
 	w->j->checks.samples++;
-	if (!o)
+	if (!o) {
 		w->j->checks.orphans++;
-	else
-		check(w->j, &s, o, vm_of(w->j, o->ncr3, &w->votes));
-	return count(w->j, &s);
+		return count(w->j, &s);
+	}
+	check(w->j, &s, o, vm_of(w->j, o->ncr3, &w->votes));
+	err = host_sample(&w->j->host, w->j->model, &s, o);
+	return err ? err : count(w->j, &s);
 }
 
 int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_fault fault)
@@ -293,6 +312,8 @@ int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_
 		err = add_blocks(j, &w.votes);
 	if (!err)
 		err = vmp_model_samples(m, on_sample, &w);
+	if (!err)
+		err = host_finish(&j->host);
 	vmp_hash_free(&w.votes);
 	if (err)
 		join_free(j);
@@ -303,5 +324,6 @@ void join_free(struct join *j)
 {
 	vmp_vec_free(&j->rows);
 	vmp_hash_free(&j->by_row);
+	host_free(&j->host);
 	vmp_hash_free(&j->by_place);
 }

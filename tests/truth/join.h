@@ -8,7 +8,9 @@
 #ifndef TRUTH_JOIN_H
 #define TRUTH_JOIN_H
 
+#include "axis.h"
 #include "exact.h"
+#include "host.h"
 #include "model/classify.h"
 #include "model/model.h"
 
@@ -27,7 +29,7 @@ struct join_row {
 	uint32_t function, module, comm;	/* string numbers */
 	uint32_t group;			/* row that a block shares with it, or itself */
 	uint64_t insns, cycles, insns_at, cycles_at;	/* exact, counters running */
-	uint64_t samples;
+	uint64_t samples, insn_samples;	/* of the session's event, of instructions */
 };
 
 /* What each sample's own overflow says of it */
@@ -35,10 +37,12 @@ struct join_checks {
 	uint64_t samples;		/* in the window, none twice */
 	uint64_t orphans;		/* no overflow, or one that another sample has */
 	uint64_t guest, host;		/* by the sampler */
+	uint64_t main_guest;		/* of guest: samples of the session's event */
 	uint64_t guest_of_host;		/* called guest, the overflow was the host's */
 	uint64_t host_of_guest;
 	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of true guest samples */
 	uint64_t skid, skid_max;	/* samples with one, bytes */
+	uint64_t tasks, other_task;	/* user code whose task was read; of another process than its CR3 */
 	uint64_t exits;			/* host samples that name an exit */
 	uint64_t wrong_exit;		/* not the last one before the overflow ... */
 	uint64_t entry;			/* ... but the one that the held back NMI made */
@@ -52,7 +56,9 @@ struct join {
 	struct vmp_hash by_row;
 	struct vmp_hash by_place;
 	struct join_checks checks;
-	uint64_t cycles;		/* exact, counters running: all there was */
+	struct host host;		/* the host's side of it */
+	struct axis axis;
+	uint64_t cycles, insns;		/* exact, counters running: all there was */
 	uint64_t quiet_cycles;		/* counters stopped: the sampling itself */
 	uint64_t side[4];		/* exact cycles by EXACT_GUEST | EXACT_USER */
 };

@@ -2,7 +2,13 @@
 /*
  * judge.c - a capture beside what truly ran.
  *
- * Usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] EXACT CAPTURE
+ * Usage: judge [OPTION VALUE]... EXACT CAPTURE
+ *
+ * --fault inverted|timeless|uncounted  spoil the sampled side
+ * --min SAMPLES                        wanted in the guest
+ * --steal PID                          this process of the host only stole
+ * --vcpus shared                       vCPUs share pCPUs
+ * --blocks NR                          so many of the hottest blocks, too
  *
  * EXACT is what the emulator counted over the whole session.  Prints the
  * functions, sampled beside exact, then a line for each question,
@@ -20,33 +26,28 @@
 
 #include "binomial.h"
 #include "join.h"
+#include "judge_blocks.h"
+#include "judge_host.h"
 #include "report/exits.h"
 #include "util/text.h"
+#include "verdict.h"
 
 #define FAMILY_LEVEL	1e-4
-#define SHARE_MIN	0.01	/* of the exact count: functions that are judged */
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
+#define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 
 /* Of functions that share code: the sum, named after the largest */
 struct group {
 	uint32_t row;
-	uint64_t cycles_at, insns, cycles, samples;
+	uint64_t cycles_at, insns_at, insns, cycles, samples, insn_samples;
 };
 
-static int noes;
-
-static void verdict(int yes, const char *question, const char *numbers)
-{
-	printf("%s %s: %s\n", yes ? "yes" : "NO", question, numbers);
-	noes += !yes;
-}
-
-#define VERDICT(yes, question, ...) \
-	do { \
-		char numbers_[512]; \
-		snprintf(numbers_, sizeof(numbers_), __VA_ARGS__); \
-		verdict(yes, question, numbers_); \
-	} while (0)
+struct asked {
+	uint64_t min;		/* guest samples */
+	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
+	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
+	uint32_t blocks;	/* hottest ones; 0 not asked */
+};
 
 static int by_cycles(const void *pa, const void *pb)
 {
@@ -81,7 +82,9 @@ static struct group *make_groups(const struct join *j, uint32_t *nr)
 		to->cycles_at += r->cycles_at;
 		to->cycles += r->cycles;
 		to->insns += r->insns;
+		to->insns_at += r->insns_at;
 		to->samples += r->samples;
+		to->insn_samples += r->insn_samples;
 	}
 	qsort(g, j->rows.nr, sizeof(*g), by_cycles);
 	*nr = j->rows.nr;
@@ -144,42 +147,82 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	for (i = n; i < nr; i++)
 		if (!g[i].cycles_at && g[i].samples)
 			print_group(j, &g[i], cycles, samples, 0);
-	VERDICT(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
+	verdict(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
 		samples, min);
-	VERDICT(n && !bad, "functions have their exact share",
+	verdict(n && !bad, "functions have their exact share",
 		"%" PRIu32 " functions of %g %% or more, %" PRIu32 " beyond sampling error (each below %.2g)",
 		n, 100 * SHARE_MIN, bad, level);
-	VERDICT(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
+	verdict(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
+}
+
+static int has_cpi(const struct group *g)
+{
+	return g->samples >= CPI_SAMPLES_MIN;
+}
+
+/*
+ * Of two events' samples of a function, those of cycles are a binomial share,
+ * whatever the function's share of the time is: that tests their ratio, CPI.
+ */
+static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, double level)
+{
+	const struct vmp_weight *pair = &j->model->pair;
+	uint32_t i, n = 0, bad = 0;
+	char function[160];
+
+	printf("  CPI: exact  sampled   samples  of insns    chance  by instruction  function\n");
+	for (i = 0; i < nr; i++) {
+		double cycles = (double)g[i].cycles_at / (double)pair->cycles;
+		double insns = (double)g[i].insns_at / (double)pair->instructions;
+		double p;
+
+		if (!has_cpi(&g[i]) || cycles + insns <= 0)
+			continue;
+		n++;
+		p = binomial_test(g[i].samples + g[i].insn_samples, g[i].samples, cycles / (cycles + insns));
+		bad += p < level;
+		printf("  %10.3f %8.3f %9" PRIu64 " %9" PRIu64 " %9.2g %15.3f  %s\n",
+		       (double)g[i].cycles_at / (double)g[i].insns_at,
+		       vmp_weigh_cpi(j->model, g[i].samples, g[i].insn_samples), g[i].samples,
+		       g[i].insn_samples, p, g[i].insns ? (double)g[i].cycles / (double)g[i].insns : 0,
+		       text(j, j->rows.v[g[i].row].function, function, sizeof(function)));
+	}
+	verdict(n && !bad, "CPI is exact within sampling error",
+		"%" PRIu32 " functions of %d samples or more, %" PRIu32 " beyond sampling error", n,
+		CPI_SAMPLES_MIN, bad);
 }
 
 static void judge_sides(const struct join *j, uint64_t period, double level)
 {
 	const uint64_t guest = j->side[EXACT_GUEST] + j->side[EXACT_GUEST | EXACT_USER];
 	const uint64_t overflows = j->cycles / period;
-	double p = binomial_test(overflows, j->checks.guest < overflows ? j->checks.guest : overflows,
+	double p = binomial_test(overflows, j->checks.main_guest < overflows ? j->checks.main_guest : overflows,
 				 (double)guest / (double)j->cycles);
 
-	VERDICT(p >= level, "guest and host have their exact share",
+	verdict(p >= level, "guest and host have their exact share",
 		"guest exact %.3f %%, sampled %.3f %% of %" PRIu64 " overflows, chance %.2g",
 		100.0 * (double)guest / (double)j->cycles,
-		100.0 * (double)j->checks.guest / (double)overflows, overflows, p);
+		100.0 * (double)j->checks.main_guest / (double)overflows, overflows, p);
 }
 
-static void judge_samples(const struct join *j)
+static void judge_samples(const struct join *j, int shared)
 {
 	const struct join_checks *c = &j->checks;
 
-	VERDICT(!c->orphans, "each sample has an overflow of its own",
+	verdict(!c->orphans, "each sample has an overflow of its own",
 		"%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
-	VERDICT(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
+	verdict(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
 		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	VERDICT(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl, "VM, CR3 and CPL are those of the overflow",
+	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl, "VM, CR3 and CPL are those of the overflow",
 		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ", c->wrong_vm, c->wrong_cr3, c->wrong_cpl);
-	VERDICT(!c->wrong_exit, "the exit reason is that of the last #VMEXIT",
+	verdict(!c->other_task, "user code's task is of the process whose CR3 it was",
+		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
+	if (!shared)
+		verdict(!c->wrong_exit, "the exit reason is that of the last #VMEXIT",
 		"%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
 		" on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
-	VERDICT(!c->skid, "there is no skid in guest code",
+	verdict(!c->skid, "there is no skid in guest code",
 		"%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
 }
 
@@ -187,16 +230,20 @@ static void judge_samples(const struct join *j)
 static void judge_balance(const struct join *j, uint64_t period)
 {
 	const struct vmp_driver_losses *d = &j->model->driver;
-	const uint64_t slack = 2 * j->exact->cpus.nr;
+	const uint64_t second = j->model->meta.instruction_period;
+	const uint64_t slack = (second ? 4 : 2) * j->exact->cpus.nr;
 	uint64_t told = j->checks.samples + d->filtered, lost = 0, due = j->cycles / period;
 	int i;
+
+	if (second)
+		due += j->insns / second;
 
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	if (j->fault == JOIN_UNCOUNTED)
 		lost = 0;
 	told += lost;
-	VERDICT(due <= told + slack && told <= due + slack, "every period is accounted for",
+	verdict(due <= told + slack && told <= due + slack, "every period is accounted for",
 		"%" PRIu64 " periods ran; %" PRIu64 " samples, %" PRIu64 " filtered, %" PRIu64
 		" lost (at most %" PRIu64 " apart)", due, j->checks.samples, d->filtered, lost, slack);
 }
@@ -213,7 +260,18 @@ static void print_exits(const struct join *j)
 	printf("\n");
 }
 
-static int judge(const struct join *j, uint64_t min)
+/* How many statistical tests the run makes */
+static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
+			  const struct asked *a)
+{
+	uint32_t n = judged(g, nr, cycles) + 1 + judge_host_tests(j) + !!a->hog, i;
+
+	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
+		n += (uint32_t)has_cpi(&g[i]);
+	return n;
+}
+
+static int judge(const struct join *j, const struct asked *a)
 {
 	uint64_t period = j->model->meta.period, cycles = 0;
 	struct group *g;
@@ -228,16 +286,22 @@ static int judge(const struct join *j, uint64_t min)
 	}
 	for (i = 0; i < nr; i++)
 		cycles += g[i].cycles_at;
-	level = FAMILY_LEVEL / (judged(g, nr, cycles) + 1);
+	level = FAMILY_LEVEL / all_tests(j, g, nr, cycles, a);
 	printf("  %" PRIu64 " cycles counted, %" PRIu64 " with the counters stopped; "
 	       "two-sided binomial tests, family level %g\n", j->cycles, j->quiet_cycles, FAMILY_LEVEL);
 	print_exits(j);
-	judge_functions(j, g, nr, level, min);
+	judge_functions(j, g, nr, level, a->min);
+	if (vmp_weigh_paired(j->model))
+		judge_cpi(j, g, nr, level);
 	judge_sides(j, period, level);
-	judge_samples(j);
+	judge_samples(j, a->shared);
 	judge_balance(j, period);
+	judge_host(j, level);
+	if (a->hog)
+		judge_steal(j, a->hog, level);
+	judge_axis(j);
 	free(g);
-	return noes ? 1 : 0;
+	return 0;
 }
 
 static int parse_fault(const char *s, enum join_fault *fault)
@@ -255,14 +319,14 @@ static int parse_fault(const char *s, enum join_fault *fault)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--blocks NR] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	enum join_fault fault = JOIN_FAITHFUL;
-	uint64_t min = SAMPLES_MIN;
+	struct asked a = { .min = SAMPLES_MIN };
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -270,7 +334,13 @@ int main(int argc, char **argv)
 
 	for (; argc > 3; argc -= 2, argv += 2) {
 		if (!strcmp(argv[1], "--min"))
-			min = strtoull(argv[2], NULL, 10);
+			a.min = strtoull(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--steal"))
+			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--vcpus") && !strcmp(argv[2], "shared"))
+			a.shared = 1;
+		else if (!strcmp(argv[1], "--blocks"))
+			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (strcmp(argv[1], "--fault") || parse_fault(argv[2], &fault))
 			usage();
 	}
@@ -292,10 +362,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "judge: cannot join them: %s\n", strerror(-err));
 		err = 2;
 	} else {
-		err = judge(&j, min);
+		err = judge(&j, &a);
 		join_free(&j);
+	}
+	if (!err && a.blocks && judge_blocks(m, &x, a.blocks)) {
+		fprintf(stderr, "judge: cannot judge blocks: the capture has no branches, or is not of one domain\n");
+		err = 2;
 	}
 	vmp_model_close(m);
 	exact_free(&x);
-	return err;
+	return err ? err : verdict_noes() ? 1 : 0;
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* axis.c - the first owner of a CR3 took it from nobody; every later one did. */
+#include "axis.h"
+
+/* Did @child run in the address space of the image @parent, as vfork has it? */
+static int borrows(const struct vmp_space *space, uint32_t child, uint32_t parent)
+{
+	const struct vmp_image *im = &space->images.v[child];
+
+	return im->parent == parent && im->fork_tsc == UINT64_MAX;
+}
+
+/* CR3 is loaded anew where its owner changes, but not between who lends and who borrows it */
+static int is_handed_over(const struct vmp_space *space, const struct vmp_cr3_span *from, const struct vmp_cr3_span *to)
+{
+	return !borrows(space, to->image, from->image) && !borrows(space, from->image, to->image);
+}
+
+void axis_residence(struct axis *a, const struct vmp_space *space, const struct exact_space *s)
+{
+	const uint32_t *at = vmp_hash_find(&space->by_cr3, s->cr3);
+	const struct vmp_cr3_spans *spans = at ? &space->spans.v[*at] : NULL;
+	uint64_t begin, depth;
+	uint32_t i;
+
+	if (!spans || spans->s.nr < 2)
+		return;
+	a->residences++;
+	for (i = 1; i < spans->s.nr; i++) {
+		begin = spans->s.v[i].begin;
+		if (begin <= s->first_tsc || begin >= s->last_tsc ||
+		    !is_handed_over(space, &spans->s.v[i - 1], &spans->s.v[i]))
+			continue;
+		depth = begin - s->first_tsc < s->last_tsc - begin ? begin - s->first_tsc : s->last_tsc - begin;
+		a->inside++;
+		a->worst = depth > a->worst ? depth : a->worst;
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * axis.h - do the guest's events lie right among what the host saw?
+ *
+ * When a CR3 goes from one process to the next, the agent tells of it in guest
+ * time; the collector's clock turns that into host time.  The emulator knows
+ * from when to when user code ran on the CR3 without a change: no hand-over can
+ * lie in the middle of that.  How deep one does is an error of the time axis.
+ */
+#ifndef TRUTH_AXIS_H
+#define TRUTH_AXIS_H
+
+#include "exact.h"
+#include "model/model.h"
+
+struct axis {
+	uint64_t residences;	/* on CR3s that had several owners */
+	uint64_t inside;	/* hand-overs in the middle of one */
+	uint64_t worst;		/* ticks to the nearer end, of the deepest */
+};
+
+/** axis_residence() - Hold a VM's residence of user code against its hand-overs. */
+void axis_residence(struct axis *a, const struct vmp_space *space, const struct exact_space *s);
+
+#endif

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# make -j2 compiles C: short-lived processes of a large program.
+. /src/tests/truth/lib.sh
+truth_plan 2
+
+truth_guest
+ok "the compiler is in the guest" lab_guest_put web01 "$LAB_SHARE"/compile/* /opt/compile
+lab_ssh web01 'cat > /opt/compile/Makefile' <<'END'
+export LD_LIBRARY_PATH := /opt/compile
+all: $(patsubst %.i,%.s,$(wildcard *.i))
+%.s: %.i
+	./cc1 -fpreprocessed -O2 -quiet $< -o $@
+END
+case_guest_run web01 'cd /opt/compile; while :; do ./make -s -j2 all; rm -f ./*.s; done'
+ok "a session" truth_session compile 3000 --period 150000
+lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
+truth_judge compile
+finish

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Few PIDs and few CR3s for many processes: what exited and what took its numbers over
+# are not mixed up. That one program runs three times as long as the other is known.
+. /src/tests/truth/lib.sh
+truth_plan 5
+
+truth_guest
+ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
+case_guest_run web01 'timeout 200 sh -c "while :; do /opt/burn/burn-a 5; /opt/burn/burn-b 15; done"'
+ok "a session" truth_session reuse 4000 --period 60000
+lab_ssh web01 'pkill -x timeout; echo 32768 > /proc/sys/kernel/pid_max' > /dev/null 2>&1
+case_report /out/reuse.vmprof --by process
+runs='[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")]'
+at_least "PIDs were recycled: one was of both programs" \
+	"$(case_json "$runs | group_by(.pid) | map(select((map(.process) | unique | length) == 2)) | length")" 10
+a=$(case_json "$runs | map(select(.process == \"burn-a\").samples) | add")
+b=$(case_json "$runs | map(select(.process == \"burn-b\").samples) | add")
+lab_note "burn-a $a, burn-b $b"
+at_least "burn-b has three times the samples of burn-a (100 times)" $((100 * b / (a > 0 ? a : 1))) 285
+at_most "... and no more" $((100 * b / (a > 0 ? a : 1))) 315
+truth_judge reuse
+finish

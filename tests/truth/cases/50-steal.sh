@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A task of the host takes turns with a vCPU that always wants to run: all its time is steal.
+. /src/tests/truth/lib.sh
+truth_plan 2 1
+
+truth_guest
+case_guest_run web01 'timeout 200 /opt/burn/burn-a 100000000'
+case_guest_run web01 'timeout 200 /opt/burn/burn-b 100000000'
+sleep 2
+taskset -c 1 sh -c 'while :; do :; done' &
+hog=$!
+ok "a session" truth_session steal 2500 --period 150000
+kill $hog
+lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
+case_report /out/steal.vmprof
+at_least "a quarter of the time is steal (per cent)" "$(case_json '.domains[0] | .steal * 100 / .total | floor')" 20
+truth_judge steal --steal $hog
+finish

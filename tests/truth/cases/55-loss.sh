@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Rings that are too small: what is lost is counted, and the judge would miss it.
+. /src/tests/truth/lib.sh
+plan 5
+
+truth_guest
+case_guest_run web01 'timeout 200 /opt/burn/burn-a 100000000'
+TRUTH_WHOLE=yes
+ok "a session with small rings" truth_session loss 1000 --period 20000 --buffer 4K
+lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
+case_report /out/loss.vmprof
+at_least "samples were lost" "$(case_json .losses.driver.ring_full)" 100
+truth_says loss yes "" "every period is accounted for" "no sample is on the wrong side"
+truth_says loss NO uncounted "every period is accounted for"
+finish

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* host.c - few exit codes and processes: lists are searched from the front. */
+#include "host.h"
+
+#include <string.h>
+
+#include "model/resolve.h"
+
+#define SVM_EXIT_NMI	0x61
+
+/* Both vectors have the same type but in name */
+#define SHARE(vec, k) share_of((void **)&(vec)->v, &(vec)->nr, &(vec)->room, k)
+
+static struct host_share *share_of(void **v, uint32_t *nr, uint32_t *room, uint64_t key)
+{
+	struct host_share *s = *v;
+	uint32_t i;
+
+	for (i = 0; i < *nr; i++)
+		if (s[i].key == key)
+			return &s[i];
+	if (*nr == *room && vmp_vec_grow(v, room, *nr + 1, sizeof(*s)))
+		return NULL;
+	s = (struct host_share *)*v + (*nr)++;
+	*s = (struct host_share){ .key = key };
+	return s;
+}
+
+static int is_kvm(struct host *h, struct vmp_model *m, uint64_t addr, int *yes)
+{
+	const uint32_t *known = vmp_hash_find(&h->kvm, addr);
+	struct vmp_place place = { 0 };
+	const char *module;
+	int err;
+
+	if (known) {
+		*yes = (int)*known;
+		return 0;
+	}
+	err = vmp_resolve_host_kernel(m, addr, &place);
+	if (err)
+		return err;
+	module = vmp_model_name(m, place.module);
+	*yes = !strcmp(module, "[kvm]") || !strcmp(module, "[kvm_amd]");
+	return vmp_hash_set(&h->kvm, addr, (uint32_t)*yes);
+}
+
+int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s, const struct exact_block *b)
+{
+	struct host_share *share;
+	int err, kvm;
+
+	if (!(s->flags & EXACT_USER)) {
+		err = is_kvm(h, m, b->pc, &kvm);
+		if (err || !kvm)
+			return err;
+	}
+	share = s->flags & EXACT_USER ? SHARE(&h->procs, s->cr3) : SHARE(&h->exits, s->exit);
+	if (!share)
+		return -ENOMEM;
+	share->cycles += b->cycles_at;
+	return 0;
+}
+
+static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
+{
+	struct host_vote new = { .pid = s->host_pid, .cr3 = cr3 }, *v;
+	uint32_t i;
+
+	for (i = 0; i < h->votes.nr && (h->votes.v[i].pid != new.pid || h->votes.v[i].cr3 != cr3); )
+		i++;
+	if (i == h->votes.nr && vmp_vec_push(&h->votes, new))
+		return -ENOMEM;
+	v = &h->votes.v[i];
+	v->samples++;
+	v->steal += !!(s->flags & VMPROF_SF_STEAL);
+	return 0;
+}
+
+/* The NMI that was held back on the way into the guest is not why the guest was left before */
+static int names_its_exit(const struct vmprof_sample *s, const struct exact_overflow *o)
+{
+	return s->flags & VMPROF_SF_VCPU && (s->exit_reason != SVM_EXIT_NMI || o->exit == SVM_EXIT_NMI);
+}
+
+/* Around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere.  VMRUN itself leads into the guest. */
+static uint64_t overflowed_at(const struct vmprof_sample *s, const struct exact_overflow *o)
+{
+	return o->flags & EXACT_GUEST ? s->host_ip : o->pc;
+}
+
+int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
+		const struct exact_overflow *o)
+{
+	uint64_t ip = overflowed_at(s, o);
+	struct host_share *share;
+	int err, kvm;
+
+	if (s->hdr.type != VMPROF_REC_SAMPLE)
+		return 0;
+	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
+		return vote(h, s, o->cr3);
+	if (s->mode != VMPROF_MODE_VMM_KERNEL)
+		return 0;
+	err = is_kvm(h, m, ip, &kvm);
+	if (err || !kvm)
+		return err;
+	share = SHARE(&h->exits, names_its_exit(s, o) ? s->exit_reason : o->exit);
+	if (!share)
+		return -ENOMEM;
+	h->moved += !names_its_exit(s, o) || ip != s->host_ip;
+	share->samples++;
+	return 0;
+}
+
+uint64_t host_proc_cr3(const struct host *h, uint32_t pid)
+{
+	const struct host_vote *best = NULL;
+	uint32_t i;
+
+	for (i = 0; i < h->votes.nr; i++)
+		if (h->votes.v[i].pid == pid && (!best || h->votes.v[i].samples > best->samples))
+			best = &h->votes.v[i];
+	return best ? best->cr3 : 0;
+}
+
+int host_finish(struct host *h)
+{
+	struct host_share *share;
+	uint32_t i;
+
+	for (i = 0; i < h->votes.nr; i++) {
+		share = SHARE(&h->procs, host_proc_cr3(h, h->votes.v[i].pid));
+		if (!share)
+			return -ENOMEM;
+		share->samples += h->votes.v[i].samples;
+		share->steal += h->votes.v[i].steal;
+	}
+	return 0;
+}
+
+void host_free(struct host *h)
+{
+	vmp_vec_free(&h->exits);
+	vmp_vec_free(&h->procs);
+	vmp_vec_free(&h->votes);
+	vmp_hash_free(&h->kvm);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * host.h - exact counts and samples of the host's code, side by side: KVM's own
+ * by exit reason, user code by process.
+ *
+ * The emulator does not know the host's tasks.  KVM's modules run for the vCPU
+ * that is loaded, and user code has its process's CR3: those two can be told.
+ */
+#ifndef TRUTH_HOST_H
+#define TRUTH_HOST_H
+
+#include "exact.h"
+#include "model/model.h"
+
+struct host_share {
+	uint64_t key;			/* exit code; CR3 */
+	uint64_t cycles;		/* exact, as cycles_at */
+	uint64_t samples;		/* of the session's event */
+	uint64_t steal;			/* of them */
+};
+
+/* A process's samples by the CR3 of their overflows */
+struct host_vote {
+	uint32_t pid;
+	uint64_t cr3;
+	uint64_t samples, steal;
+};
+
+struct host {
+	VMP_VEC(struct host_share) exits;	/* KVM's modules, by the last #VMEXIT */
+	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
+	VMP_VEC(struct host_vote) votes;
+	uint64_t moved;		/* KVM's samples that were held back: place or reason are the overflow's */
+	struct vmp_hash kvm;	/* address -> is it in KVM's modules */
+};
+
+/** host_block() - Exact counts of a block of host code. Return: 0 or -ENOMEM. */
+int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s, const struct exact_block *b);
+
+/** host_sample() - A sample and the overflow that it is of. Return: 0 or -ENOMEM. */
+int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
+		const struct exact_overflow *o);
+
+/** host_finish() - All are given: a process has the CR3 that most of its overflows had. */
+int host_finish(struct host *h);
+
+/** host_proc_cr3() - That of a process, 0 none. */
+uint64_t host_proc_cr3(const struct host *h, uint32_t pid);
+
+void host_free(struct host *h);
+
+#endif

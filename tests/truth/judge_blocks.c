@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * judge_blocks.c - a block of the branch record, from a branch's target to the next taken branch, is
+ * a chain of the emulator's blocks, which end at every branch.
+ *
+ * What a run of one of those costs is its cycles by the number of its runs: the instructions that
+ * were retired in it by those that it has.
+ */
+#include "judge_blocks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "blocks/estimate.h"
+#include "util/text.h"
+#include "verdict.h"
+
+#define CYCLES_OFF	0.03	/* of a block, that are no fault */
+#define FUNCTION_OFF	0.01	/* of a function */
+#define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
+#define SAMPLES_MIN	50	/* in a block that is judged */
+
+/* One of the emulator's blocks, in whichever processes it ran */
+struct piece {
+	uint32_t object, size;
+	uint64_t addr, insns, cycles, cycles_at;
+};
+
+struct pieces {
+	struct vmp_set *set;
+	VMP_VEC(struct piece) all;
+	struct vmp_hash by_place;	/* object, address and size */
+	struct vmp_hash by_start;	/* object and address: the one that ran most */
+};
+
+/* A run of a block: cycles of its own instructions, and those that led to its addresses */
+struct cost {
+	double own, at;
+};
+
+struct judged {
+	uint32_t block;
+	struct cost exact;
+};
+
+/* --------------------------------------------------------- the emulator's */
+
+static uint64_t place(uint32_t object, uint64_t addr, uint32_t size)
+{
+	return vmp_hash_mix(vmp_hash_mix(addr) + ((uint64_t)object << 32 | size));
+}
+
+static int add_piece(struct pieces *p, const struct vmp_point *point, const struct exact_block *b)
+{
+	uint64_t key = place(point->object, point->addr, b->size);
+	uint32_t *known = vmp_hash_find(&p->by_place, key);
+	struct piece new = { .object = point->object, .size = b->size, .addr = point->addr }, *to;
+
+	if (!known && (vmp_vec_push(&p->all, new) || vmp_hash_set(&p->by_place, key, p->all.nr - 1)))
+		return -ENOMEM;
+	to = &p->all.v[known ? *known : p->all.nr - 1];
+	to->insns += b->insns;
+	to->cycles += b->cycles;
+	to->cycles_at += b->cycles_at;
+	return 0;
+}
+
+/* Whose code a space of user code is; 0: nobody knows */
+static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vmp_origin *from)
+{
+	struct vmp_space *space = &m->vms.v[0].space;
+
+	*from = (struct vmp_origin){
+		.kind = VMP_KIND_GUEST_USER, .vm = 0, .epoch = vmp_space_epoch_at(space, s->last_tsc),
+		.image = vmp_space_owner(space, s->cr3, s->last_tsc),
+	};
+	if (from->image == VMP_NONE)
+		return 0;
+	from->version = vmp_space_version(space, from->image, s->last_tsc);
+	return 1;
+}
+
+static int add_pieces(struct pieces *p, struct vmp_model *m, const struct exact *x)
+{
+	const uint32_t wanted = EXACT_GUEST | EXACT_USER | EXACT_COUNTING;
+	uint32_t i, last = UINT32_MAX, context = VMP_NONE, point;
+	struct vmp_origin from;
+	int err = 0;
+
+	for (i = 0; !err && i < x->blocks.nr; i++) {
+		const struct exact_block *b = &x->blocks.v[i];
+		const struct exact_space *s = &x->spaces.v[b->space];
+
+		if ((s->flags & wanted) != wanted)
+			continue;
+		if (b->space != last) {
+			context = VMP_NONE;
+			last = b->space;
+			if (origin_of(m, s, &from))
+				err = vmp_points_context(&p->set->points, &from, &context);
+		}
+		if (err || context == VMP_NONE)
+			continue;
+		err = vmp_points_find(&p->set->points, context, b->pc, &point);
+		if (!err && p->set->points.points.v[point].object != VMP_NONE)
+			err = add_piece(p, &p->set->points.points.v[point], b);
+	}
+	return err;
+}
+
+static int find_starts(struct pieces *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->all.nr; i++) {
+		const struct piece *new = &p->all.v[i];
+		uint64_t key = place(new->object, new->addr, 0);
+		const uint32_t *known = vmp_hash_find(&p->by_start, key);
+
+		if ((!known || p->all.v[*known].insns < new->insns) && vmp_hash_set(&p->by_start, key, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------ of one block */
+
+/* Instructions from @addr on that begin before @end; 0: it cannot be told */
+static uint32_t insns_until(const struct vmp_set *set, uint32_t object, uint64_t addr, uint64_t end)
+{
+	uint32_t n = 0;
+
+	for (; addr < end; n++) {
+		size_t len;
+		const uint8_t *code = vmp_points_code(&set->points, object, addr, &len);
+		enum vmp_flow flow;
+		unsigned int step = code ? vmp_decode_step(set->stepper.decoder, code, len, &flow) : 0;
+
+		if (!step)
+			return 0;
+		addr += step;
+	}
+	return n;
+}
+
+/* Return: 1, 0 where a piece of it never ran or has no code */
+static int cost_of(struct pieces *p, const struct vmp_block_code *b, struct cost *cost)
+{
+	const struct vmp_points *points = &p->set->points;
+	const struct vmp_point *start = &points->points.v[b->start], *end = &points->points.v[b->end];
+	uint64_t addr = start->addr;
+
+	*cost = (struct cost){ 0 };
+	while (addr <= end->addr) {
+		const uint32_t *i = vmp_hash_find(&p->by_start, place(start->object, addr, 0));
+		const struct piece *piece = i ? &p->all.v[*i] : NULL;
+		uint32_t whole, part;
+		double runs;
+
+		if (!piece || !piece->insns)
+			return 0;
+		whole = insns_until(p->set, start->object, addr, addr + piece->size);
+		part = insns_until(p->set, start->object, addr, addr + piece->size <= end->addr ?
+				   addr + piece->size : end->addr + 1);
+		if (!whole || !part)
+			return 0;
+		runs = (double)piece->insns / whole;
+		cost->own += (double)piece->cycles / runs * part / whole;
+		cost->at += (double)piece->cycles_at / runs * part / whole;
+		addr += piece->size;
+	}
+	return 1;
+}
+
+/* -------------------------------------------------------------- questions */
+
+static int is_user(const struct vmp_set *set, const struct vmp_block_code *b)
+{
+	const struct vmp_point *p = &set->points.points.v[b->start];
+
+	return b->insns && p->object != VMP_NONE && !set->points.objects.v[p->object].kernel &&
+	       set->points.objects.v[p->object].vm != VMP_NONE;
+}
+
+static int hotter(const void *pa, const void *pb, void *arg)
+{
+	const struct vmp_estimates *e = arg;
+	double a = e->block[*(const uint32_t *)pa].samples, b = e->block[*(const uint32_t *)pb].samples;
+
+	return a < b ? 1 : a > b ? -1 : *(const uint32_t *)pa < *(const uint32_t *)pb ? -1 : 1;
+}
+
+static void print_block(const struct vmp_set *set, const struct vmp_model *m, const struct vmp_block_code *b,
+			const struct vmp_estimate *e, const struct cost *exact)
+{
+	const struct vmp_point *start = &set->points.points.v[b->start];
+	double cycles = e->cycles[e->source], equation1 = e->cycles[VMP_SOURCE_CPI];
+	const char *name = vmp_model_name(m, start->function);
+	char function[160];
+
+	printf("  %7.0f %6" PRIu32 " %9.2f %9.2f %7.2f %9.2f %+8.2f %+9.2f %9.2f  %" PRIx64 "-%" PRIx64 " %s\n", e->samples,
+	       b->insns, exact->at, cycles, e->source == VMP_SOURCE_TIME ? e->error : NAN, equation1,
+	       100 * (cycles / exact->at - 1), 100 * (equation1 / exact->at - 1), exact->own, start->addr,
+	       set->points.points.v[b->end].addr, vmp_text(function, sizeof(function), name, strlen(name)));
+}
+
+/* Samples in a function beside its exact cycles: the one with the most */
+static void judge_function(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e,
+			   const struct vmp_block_code *hottest)
+{
+	const struct vmp_point *points = p->set->points.points.v, *of = &points[hottest->start];
+	double samples = 0, cycles = 0, sampled, off;
+	const char *name = vmp_model_name(m, of->function);
+	char function[160];
+	uint32_t i;
+
+	for (i = 0; i < p->set->blocks.nr; i++)
+		if (points[p->set->blocks.v[i].start].function == of->function &&
+		    points[p->set->blocks.v[i].start].object == of->object)
+			samples += e->block[i].samples;
+	for (i = 0; i < p->all.nr; i++) {
+		uint32_t at = vmp_point_at(&p->set->points, p->all.v[i].object, p->all.v[i].addr);
+
+		if (at != VMP_NONE && points[at].function == of->function && points[at].object == of->object)
+			cycles += (double)p->all.v[i].cycles_at;
+	}
+	sampled = samples * e->period;
+	off = cycles > 0 ? sampled / cycles - 1 : NAN;
+	verdict(fabs(off) <= FUNCTION_OFF + ERRORS / sqrt(samples), "the hottest function's time is exact",
+		"%s: %.0f cycles sampled, %.0f exact, %+.2f %% (to %g %% and %d standard errors of %.2f %%)",
+		vmp_text(function, sizeof(function), name, strlen(name)), sampled, cycles, 100 * off,
+		100 * FUNCTION_OFF, ERRORS, 100 / sqrt(samples));
+}
+
+static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks)
+{
+	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, judged = 0, bad = 0, unknown = 0;
+	double off = 0, off1 = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (i = 0; i < p->set->blocks.nr; i++)
+		if (is_user(p->set, &p->set->blocks.v[i]) && e->block[i].samples >= SAMPLES_MIN &&
+		    !isnan(e->block[i].cycles[e->block[i].source]))
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), hotter, (void *)e);
+	printf("  samples  insns     exact   sampled      +-      eq.1    off %%  eq.1 off %%  by instruction  block\n");
+	for (i = 0; i < n && judged < blocks; i++) {
+		const struct vmp_block_code *b = &p->set->blocks.v[order[i]];
+		const struct vmp_estimate *s = &e->block[order[i]];
+		double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
+		struct cost exact;
+
+		if (!cost_of(p, b, &exact) || exact.at <= 0) {
+			unknown++;
+			continue;
+		}
+		judged++;
+		bad += !(fabs(cycles - exact.at) <= CYCLES_OFF * exact.at +
+			 ERRORS * (s->source == VMP_SOURCE_TIME ? s->error : 0));
+		off += fabs(cycles / exact.at - 1);
+		off1 += isnan(equation1) ? 0 : fabs(equation1 / exact.at - 1);
+		print_block(p->set, m, b, s, &exact);
+	}
+	verdict(judged && !bad, "blocks have their exact cycles",
+		"%" PRIu32 " hottest blocks, %" PRIu32 " more than %g %% and %d standard errors off; %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
+		judged, bad, 100 * CYCLES_OFF, ERRORS, judged ? 100 * off / judged : 0,
+		judged ? 100 * off1 / judged : 0, unknown);
+	if (n)
+		judge_function(p, m, e, &p->set->blocks.v[order[0]]);
+	free(order);
+	return 0;
+}
+
+int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
+{
+	const struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	struct vmp_estimates *estimates = NULL;
+	struct vmp_measure *measure = NULL;
+	struct pieces p = { 0 };
+	int err;
+
+	if (m->vms.nr != 1)
+		return -EINVAL;
+	err = vmp_set_create(&p.set, m, &all);
+	if (!err)
+		err = vmp_measure_create(&measure, p.set);
+	if (!err)
+		err = vmp_estimate_create(&estimates, measure, 0);
+	if (!err)
+		err = add_pieces(&p, m, x);
+	if (!err)
+		err = find_starts(&p);
+	if (!err)
+		err = judge_all(&p, m, estimates, blocks);
+	vmp_vec_free(&p.all);
+	vmp_hash_free(&p.by_place);
+	vmp_hash_free(&p.by_start);
+	vmp_estimate_destroy(estimates);
+	vmp_measure_destroy(measure);
+	vmp_set_destroy(p.set);
+	return err;
+}

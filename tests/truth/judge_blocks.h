@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* judge_blocks.h - the question about the time of blocks of instructions. */
+#ifndef TRUTH_JUDGE_BLOCKS_H
+#define TRUTH_JUDGE_BLOCKS_H
+
+#include "exact.h"
+#include "model/model.h"
+
+/**
+ * judge_blocks() - Cycles of the hottest blocks of user code, and of the hottest function, by
+ * vmprof blocks beside the emulator's.
+ * @blocks: How many.
+ *
+ * The capture has branches, and of one domain.  Return: 0, -ENOMEM, -errno of reading, -EINVAL.
+ */
+int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks);
+
+#endif

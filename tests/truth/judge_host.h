@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* judge_host.h - the questions about the host's side, and about time. */
+#ifndef TRUTH_JUDGE_HOST_H
+#define TRUTH_JUDGE_HOST_H
+
+#include "join.h"
+
+/** judge_host_tests() - How many statistical tests judge_host() makes. */
+uint32_t judge_host_tests(const struct join *j);
+
+/**
+ * judge_host() - KVM's time by exit reason, user code by process.
+ * @level: Of a single test.
+ */
+void judge_host(const struct join *j, double level);
+
+/** judge_steal() - All that a process did in user code was steal. */
+void judge_steal(const struct join *j, uint32_t pid, double level);
+
+/** judge_axis() - Guest events and host samples agree on time. */
+void judge_axis(const struct join *j);
+
+#endif
