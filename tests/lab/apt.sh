@@ -11,6 +11,15 @@
 
 LAB_CACHE=${VMPROF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vmprof}/lab
 
+# lab_suite NAME - one that there is
+lab_suite()
+{
+	case $1 in
+	trixie | bookworm) ;;
+	*) lab_say "there is no suite '$1' here: trixie or bookworm."; return 2 ;;
+	esac
+}
+
 lab_say()
 {
 	printf 'lab: %s\n' "$*" >&2

@@ -27,3 +27,7 @@ show vmprof start --domain web01
 sleep "$DEMO_SECONDS"
 show vmprof stop
 show vmprof report --limit 25
+
+# the program has no page where npm could not be had
+say "The same as a page for the browser"
+show vmprof report --html /out/web01.html || true

@@ -49,6 +49,7 @@ lab_guest_xml()
 	  </os>
 	  <features><acpi/><apic/><pmu state='$5'/></features>
 	  <cpu mode='host-passthrough'/>
+	  <clock offset='utc'><timer name='hpet' present='no'/></clock>
 	  <on_poweroff>destroy</on_poweroff>
 	  <on_reboot>restart</on_reboot>
 	  <on_crash>destroy</on_crash>
@@ -175,13 +176,15 @@ lab_guest_put()
 # domain has the agent's channel (it starts with the channel).
 lab_guest_install_agent()
 {
-	local rpm
-	rpm=$(compgen -G "$LAB_SHARE/*.rpm" | grep -v -E 'src\.rpm$|debug' | head -n 1)
-	if [ -z "$rpm" ]; then
+	local rpms
+	rpms=$(compgen -G "$LAB_SHARE/*.x86_64.rpm")
+	if [ -z "$rpms" ]; then
 		lab_note "no RPM of the agent in $LAB_SHARE: was tests/lab/products run?"
 		return 1
 	fi
-	lab_ssh "$1" "cat >/root/agent.rpm && rpm -i /root/agent.rpm && rpm -q vmprof-guest-agent" <"$rpm" >&2 || {
+	# shellcheck disable=SC2086
+	lab_guest_put "$1" $rpms /root/rpm &&
+	lab_ssh "$1" "rpm -i /root/rpm/*.rpm && rpm -q vmprof-guest-agent" >&2 || {
 		lab_note "rpm -i failed in $1"
 		return 1
 	}
@@ -209,7 +212,7 @@ lab_guest_workload()
 	lab_ssh "$1" "nohup /opt/burn/shor 33 $2 >/opt/burn/shor.log 2>&1 </dev/null &
 		nohup sh -c 'end=\$((\$(date +%s) + $2))
 			while [ \$(date +%s) -lt \$end ]; do
-				seq 1 300 >/dev/null; true | wc -c >/dev/null; ls -l /usr/bin >/dev/null
+				seq 1 300 >/dev/null; true | wc -c >/dev/null; ls -l /usr/bin >/dev/null; sleep 0.1
 			done' >/dev/null 2>&1 </dev/null &"
 }
 

@@ -76,6 +76,7 @@ machine_options()
 		guest_suite=$host_suite
 		[ "$host_suite" != "${LAB_SUITE:-trixie}" ] || guest_suite=${GUEST_SUITE:-$host_suite}
 	fi
+	lab_suite "$host_suite" && lab_suite "$guest_suite"
 }
 
 # Find or make everything, and lay out the run's folder.
@@ -106,8 +107,16 @@ machine_prepare()
 	fi
 	: >"$run_dir/status"
 	: >"$run_dir/console.log"
+	# a short path that is nobody else's: who reaches a QEMU's monitor commands it
+	socket_dir=$(mktemp -d)
+	trap 'rm -rf "$socket_dir"' EXIT
 	printf 'host_suite=%s guest_suite=%s emulator_out=%q\n' \
 		"$host_suite" "$guest_suite" "$out_dir" >"$run_dir/share/job"
+	machine_share src "$src" readonly=on
+	machine_share run "$run_dir/share"
+	machine_share out "$out_dir"
+	machine_share guest "$guest_image" readonly=on
+	machine_share qemu "$qemu_tree" readonly=on
 }
 
 # A folder of this machine that L1 can mount by its tag.
@@ -122,13 +131,8 @@ machine_share()
 # connected to a port of L1's, so that a job can ask its own emulator.
 machine_start()
 {
-	local cpu=${LAB_CPU:-EPYC,+svm,+npt,-sse4a,+perfctr-core,+perfmon-v2,xlevel=0x80000022}
+	local cpu=${LAB_CPU:-EPYC,+svm,+npt,-sse4a,+perfctr-core,+perfmon-v2,+lbr-v2,+lbr-pmc-freeze,xlevel=0x80000022}
 
-	machine_share src "$src" readonly=on
-	machine_share run "$run_dir/share"
-	machine_share out "$out_dir"
-	machine_share guest "$guest_image" readonly=on
-	machine_share qemu "$qemu_tree" readonly=on
 	trap 'machine_kill; exit 130' INT
 	trap 'machine_kill; exit 143' TERM HUP
 	started=$SECONDS
@@ -143,8 +147,8 @@ machine_start()
 		-chardev "$1" -device "${2:-virtserialport},chardev=output,name=org.vmprof.lab.output" \
 		-chardev "file,id=status,path=$run_dir/status" \
 		-device virtserialport,chardev=status,name=org.vmprof.lab.status \
-		-chardev "socket,id=qmp,path=vmprof-lab-$$,abstract=on,server=on,wait=off" -mon chardev=qmp,mode=control \
-		-chardev "socket,id=emulator,path=vmprof-lab-$$,abstract=on" \
+		-chardev "socket,id=qmp,path=$socket_dir/qmp,server=on,wait=off" -mon chardev=qmp,mode=control \
+		-chardev "socket,id=emulator,path=$socket_dir/qmp" \
 		-device virtserialport,chardev=emulator,name=org.vmprof.lab.emulator \
 		"${qemu_args[@]}" <&0 2>"$run_dir/qemu.log" &
 	qemu_pid=$!

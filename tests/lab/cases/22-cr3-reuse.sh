@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two programs take turns, many times a second, and recycle each other's CR3 within the guest.
 . /src/tests/lab/cases/common.sh
-plan 9
+plan 11
 
 case_guest web01 || bail "web01 is up"
 case_idle
@@ -23,6 +23,9 @@ is "burn_a_work ran in burn-a only" \
 	"$(case_json "$rows"' | map(select(.function == "burn_a_work").process) | unique | join(" ")')" burn-a
 is "burn_b_work ran in burn-b only" \
 	"$(case_json "$rows"' | map(select(.function == "burn_b_work").process) | unique | join(" ")')" burn-b
+is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+at_least "99 % have process and function" \
+	"$(case_json '.totals.resolved * 100 / .totals.guest_samples')" 99
 case_report $f --by process
 at_least "each run is a process of its own" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b").pid] | unique | length')" 20

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Two domains in one session: each has its own processes, whatever their CR3 values are.
 . /src/tests/lab/cases/common.sh
-plan 13
+plan 18
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -24,12 +24,13 @@ is "both domains are in the report" "$(case_json '[.domains[].name] | sort | joi
 user='[.domains[] | select(.name == "%s").rows[] | select(.side == "guest_user" and (.function | test("burn_")))] | map(.process + ":" + .function) | unique | join(" ")'
 is "web01 ran burn-a and nothing of web02" "$(case_json "${user/\%s/web01}")" "burn-a:burn_a_work"
 is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "burn-b:burn_b_work"
+is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
 for d in web01 web02; do
-	# how many coincide is chance; test_same_cr3_in_two_vms makes them
+	# how many coincide is chance here; 26-cloned-domain makes all of them
 	lab_note "CR3s of $d in the other domain too: $(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")"
 	is "$d's agent lost nothing" "$(case_agent_lost "$d")" 0
 	at_least "99 % of $d's samples have process and function" \
-		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved_function * 100 / .guest_samples")" 99
+		"$(case_json ".domains[] | select(.name == \"$d\") | .resolved * 100 / .guest_samples")" 99
 done
 case_report $f --domain web02
 is "--domain leaves only that one" "$(case_json '[.domains[].name] | join(" ")')" web02
@@ -46,6 +47,20 @@ ok "stop" vmprof stop
 case_report $f
 at_least "what web02 took from web01's vCPUs is steal" \
 	"$(case_json '.domains[0] | .steal * 100 / .total')" 5
+case_report $f --steal
+# vmprof works there, too
+at_least "most of it is QEMU's, in KVM or on the way to it" \
+	"$(case_json '.domains[0] | ([.rows[] | select(.process | test("qemu|KVM")).samples] | add) * 100 / .steal')" 50
+at_least "and it is known what of the guest waited" \
+	"$(case_json '.domains[0] | ([.waiting[] | select(.function != "[unknown]").samples] | add) * 100 / .steal')" 80
+# a tick in the guest leaves it in the kernel, where it may have to wait as well
+is "in its own code burn-a waits in its loop" \
+	"$(case_json '[.domains[0].waiting[] | select(.module == "burn-a")] | max_by(.samples) | .process + ":" + .function')" \
+	"burn-a:burn_a_work"
+at_least "... in nothing else" \
+	"$(case_json '[.domains[0].waiting[] | select(.module == "burn-a")] |
+		([.[] | select(.function == "burn_a_work").samples] | add) * 100 / ([.[].samples] | add)')" 98
+vmprof report --steal --domain web01 --limit 8 $f 2>&1 | sed 's/^/# /'
 case_quiet web01
 lab_guest_destroy web02
 finish

@@ -4,7 +4,7 @@
 # What start, stop and doctor refuse, that they say why and what to do, and that
 # a refused start leaves nothing behind.
 . /src/tests/lab/cases/common.sh
-plan 47
+plan 52
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -22,16 +22,21 @@ usage_error()
 ok "start without a domain: exit 2" usage_error vmprof start
 ok "start of a domain and all: exit 2" usage_error vmprof start --domain web01 --all
 ok "an unknown option: exit 2" usage_error vmprof start --domain web01 --doman web02
-fails "a period that makes no sense" vmprof start --domain web01 --period 5
+rmmod vmprof 2> /dev/null
+lab_guest_define web09
+for word in "--period 5" "--period abc" "--event no-such-event" "--event instructions --period 1ms" "--event instructions --cpi"; do
+	# shellcheck disable=SC2086
+	ok "start $word: exit 2" usage_error vmprof start --domain web01 --domain web09 $word
+done
 fails "a time for an event that has none" vmprof start --domain web01 --event instructions --period 1ms
 like "... says what to give" "$output" "give a number of events"
 fails "an unknown event" vmprof start --domain web01 --event no-such-event
 like "... says where names are" "$output" "there is no event 'no-such-event'"
+is "nothing was done for a command that is wrong: the module is not loaded" "$(lsmod | grep -c '^vmprof ')" 0
 
 # --- unknown or stopped domain
 fails "an unknown domain" vmprof start --domain nobody
 like "... says how to find one" "$output" "there is no domain 'nobody'; virsh list --all"
-lab_guest_define web09
 fails "a domain that is not running" vmprof start --domain web09
 like "... says how to start it" "$output" "'web09' is not running; start it: virsh start web09"
 fails "attach to it" vmprof attach --domain web09

@@ -3,7 +3,7 @@
 # short: yes
 # A guest without an agent; an agent that is killed and comes back within a session.
 . /src/tests/lab/cases/common.sh
-plan 24
+plan 28
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -29,7 +29,9 @@ like "... says so again" "$output" "no agent answered"
 case_report $f || bail "report without an agent"
 at_least "the guest's samples are there" "$(case_json .totals.guest_samples)" 500
 is "none of its user samples has a process" "$(case_json '[.domains[0].rows[] | select(.side == "guest_user" and .process == "burn-a")] | length')" 0
-at_least "user code is told apart from the kernel" "$(case_json .totals.guest_user)" 100
+is "user code is told apart from the kernel, by side alone" \
+	"$(case_json '[.domains[0].rows[] | select(.side | test("^guest")) | .side + ":" + .function] | sort | join(" ")')" \
+	"guest_kernel:[guest kernel] guest_user:[unknown user code]"
 like "the report says what is missing" "$(vmprof report $f 2>&1)" "no agent"
 command=$(vmprof report $f | sed -n 's/.*on the host: \(vmprof attach.*\)/\1/p')
 ok "... and the command that it prints works: $command" eval "${command:-false}"
@@ -67,6 +69,20 @@ at_least "... they are of an unknown process" "$(samples '.function == "[unknown
 at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
 is "the agents lost nothing" "$(case_agent_lost)" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
+
+# --- an agent that hangs when the session ends
+f=/out/agent-hangs.vmprof
+vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail "start"
+ok "the agent is heard" lab_wait 20 agent_runs_again 0
+lab_ssh web01 '/opt/burn/burn-a 300; systemctl kill -s STOP vmprof-agent'
+begun=$SECONDS
+output=$(vmprof stop 2>&1)
+like "stop says that the agent hangs" "$output" "did not finish its last snapshot in 10 s"
+at_most "... and waits no longer" $((SECONDS - begun)) 30
+lab_ssh web01 'systemctl kill -s CONT vmprof-agent'
+case_report $f --by process || bail "report"
+is "what it told before is in the report" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" and .samples > 50)] | length')" 1
 
 # --- doctor with all in place
 ok "doctor finds nothing in the way" vmprof doctor --domain web01

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# short: yes
 # Losses are counted and printed, and what was written stays readable: a ring that
 # is too small, a disk that is full, a collector that is killed.
 . /src/tests/lab/cases/common.sh

@@ -63,7 +63,7 @@ cp -r /src/tests/check /run/lab/check
 is "a tier that is not run is counted so" "$(bash -c '
 	cd /run/lab; logs=. passed=0 failed=0 skipped=0
 	. <(sed -n "/^tier()/,/^}/p" check)
-	tier hw echo "1..0 # SKIP because" > /dev/null
+	tier hw printf "suite.sh .. \nskipped: because\nFiles=1, Tests=0,  0 wallclock secs\n" > /dev/null
 	echo $passed $failed $skipped')" "0 0 1"
 is "a skipped test is not a passed one" "$(bash -c '
 	cd /run/lab; logs=. passed=0 failed=0 skipped=0

@@ -22,12 +22,17 @@ case_guest()
 case_idle()
 {
 	vmprof stop > /dev/null 2>&1
-	! vmprof status > /dev/null 2>&1 || vmprof status --json 2> /dev/null | grep -q '"running": *false' || true
+	[ "$(vmprof status --json 2> /dev/null | jq .running)" = false ] || bail "the session of the case before has ended"
 }
 
 # case_guest_run NAME CMD - in the background of the guest, output thrown away.
+# What it names of /opt/burn must be there.
 case_guest_run()
 {
+	local program
+	for program in $(grep -o '/opt/burn/[a-z-]*' <<< "$2" | sort -u); do
+		lab_ssh "$1" "test -x $program" || bail "$program is in $1"
+	done
 	lab_ssh "$1" "nohup sh -c '$2' > /dev/null 2>&1 < /dev/null &"
 }
 
@@ -49,10 +54,15 @@ case_json()
 	jq -r "$1" /run/lab/report.json
 }
 
-# case_agent_lost [DOMAIN] - what its agent lost, but for exits whose maps were being changed by
-# somebody else: those are counted as well, and MAP events have told of the maps before.
+# case_agent_lost [DOMAIN] - what its agent lost
 case_agent_lost()
 {
-	case_json ".domains[] | select(.name == \"${1:-web01}\").agent.lost |
-		del(.total, .maps_busy) | add"
+	case_json ".domains[] | select(.name == \"${1:-web01}\").agent.lost.total"
+}
+
+# case_wrong_process - guest samples in code that the process has not mapped: what a
+# sample looks like that was given to another process than its own.
+case_wrong_process()
+{
+	case_json '[.domains[].unresolved.no_mapping] | add'
 }

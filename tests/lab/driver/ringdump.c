@@ -8,7 +8,8 @@
  *   ringdump refuse                  everything the contract refuses; one TAP line each
  *
  * Options: -p TGID (repeatable) | -a; -t (timer); -n PERIOD; -s SECONDS; -r RING_BYTES;
- *          -e TYPE:CONFIG; -z (never read: the ring fills); -w (wait by poll() only);
+ *          -e TYPE:CONFIG; -i PERIOD (instructions, too); -l BRANCHES (VMPROF_LBR_*); -f FORMAT;
+ *          -z (never read: the ring fills); -w (wait by poll() only, until it has woken twice);
  *          -q (totals only).
  */
 #include <errno.h>
@@ -108,13 +109,24 @@ static const char *flag_letters(uint32_t flags)
 	return text;
 }
 
-static void print_sample(const struct vmprof_sample *s)
+static void print_sample(char kind, const struct vmprof_sample *s)
 {
-	printf("S cpu=%u tsc=%llu mode=%u vm=%u vcpu=%u vcpu_tid=%u pid=%u tid=%u flags=%s cpl=%u vendor=%u gip=%#llx cr3=%#llx exit=%#llx info=%#llx hip=%#llx ret1=%#llx ret2=%#llx cycles=%llu instructions=%llu\n",
-	       s->hdr.pcpu, s->tsc, s->mode, s->vm, s->vcpu, s->vcpu_tid, s->host_pid,
+	printf("%c cpu=%u tsc=%llu mode=%u vm=%u vcpu=%u vcpu_tid=%u pid=%u tid=%u flags=%s cpl=%u vendor=%u gip=%#llx cr3=%#llx exit=%#llx info=%#llx hip=%#llx ret1=%#llx ret2=%#llx cycles=%llu instructions=%llu\n",
+	       kind, s->hdr.pcpu, s->tsc, s->mode, s->vm, s->vcpu, s->vcpu_tid, s->host_pid,
 	       s->host_tid, flag_letters(s->flags), s->cpl, s->vendor, s->guest_ip, s->guest_cr3,
 	       s->exit_reason, s->exit_intr_info, s->host_ip, s->host_return_ip[0],
 	       s->host_return_ip[1], s->cycles, s->instructions);
+}
+
+static void print_branches(const struct vmprof_rec_lbr *b)
+{
+	unsigned int i, words = (b->hdr.size - sizeof(*b)) / sizeof(b->word[0]);
+
+	printf("B cpu=%u tsc=%llu branches=%#x format=%u nr=%u cut=%u flags=%#x mispredicted=%#x",
+	       b->hdr.pcpu, b->tsc, b->branches, b->format, b->nr, b->cut, b->flags, b->mispredicted);
+	for (i = 0; i < words; i++)
+		printf(" %#llx", b->word[i]);
+	putchar('\n');
 }
 
 static void print_record(const struct vmprof_record *rec)
@@ -124,7 +136,13 @@ static void print_record(const struct vmprof_record *rec)
 
 	switch (rec->type) {
 	case VMPROF_REC_SAMPLE:
-		print_sample((const void *)rec);
+		print_sample('S', (const void *)rec);
+		break;
+	case VMPROF_REC_INSTRUCTIONS:
+		print_sample('I', (const void *)rec);
+		break;
+	case VMPROF_REC_LBR:
+		print_branches((const void *)rec);
 		break;
 	case VMPROF_REC_LOST:
 		printf("L cpu=%u tsc=%llu full=%llu nested=%llu state=%llu\n", rec->pcpu, l->tsc,
@@ -181,9 +199,10 @@ static void print_stats(int fd)
 
 		if (ioctl(fd, VMPROF_IOC_STATS, &s))
 			die("stats");
-		printf("T cpu=%u online=%u interrupts=%llu filtered=%llu records=%llu events=%llu cycles=%llu instructions=%llu full=%llu nested=%llu state=%llu throttled=%llu start=%llu end=%llu\n",
+		printf("T cpu=%u online=%u interrupts=%llu filtered=%llu records=%llu events=%llu cycles=%llu instructions=%llu full=%llu nested=%llu state=%llu throttled=%llu insn_interrupts=%llu insn_events=%llu start=%llu end=%llu\n",
 		       cpu, s.online, s.interrupts, s.filtered, s.records, s.event_count, s.cycles,
 		       s.instructions, s.lost[0], s.lost[1], s.lost[2], s.lost[3],
+		       s.instruction_interrupts, s.instruction_count,
 		       rings[cpu].producer->start_tsc, rings[cpu].producer->end_tsc);
 	}
 }
@@ -193,6 +212,8 @@ static void on_signal(int sig)
 	(void)sig;
 	stop = 1;
 }
+
+#define POLLS_WANTED	2
 
 static int cmd_dump(void)
 {
@@ -206,7 +227,7 @@ static int cmd_dump(void)
 	if (ioctl(fd, VMPROF_IOC_START))
 		die("start");
 	fprintf(stderr, "ringdump: started\n");
-	while (now() < end && !stop) {
+	while (now() < end && !stop && !(poll_only && wakeups == POLLS_WANTED)) {
 		if (never_read) {
 			usleep(50000);
 		} else if (poll(&pfd, 1, poll_only ? 1000 * seconds : 100) > 0 || !poll_only) {
@@ -281,7 +302,8 @@ static void refuse_configs(void)
 	REFUSE_CONFIG("an unknown flag", flags, 1 << 7, EINVAL);
 	REFUSE_CONFIG("reserved0", reserved0, 1, EINVAL);
 	REFUSE_CONFIG("reserved1", reserved1, 1, EINVAL);
-	REFUSE_CONFIG("reserved[7]", reserved[7], 1, EINVAL);
+	REFUSE_CONFIG("reserved[5]", reserved[5], 1, EINVAL);
+	REFUSE_CONFIG("a short period of instructions", instruction_period, 1, EINVAL);
 	REFUSE_CONFIG("a short period", period, VMPROF_PERIOD_MIN - 1, EINVAL);
 	REFUSE_CONFIG("an endless period", period, 1ULL << 63, EINVAL);
 	REFUSE_CONFIG("a ring of odd size", ring_bytes, 12288, EINVAL);
@@ -292,11 +314,44 @@ static void refuse_configs(void)
 	REFUSE_CONFIG("no VM", nr_vms, 0, EINVAL);
 	REFUSE_CONFIG("VM 0", vms, (uintptr_t)&(uint32_t){ 0 }, EINVAL);
 	REFUSE_CONFIG("a bad pointer", vms, 8, EFAULT);
+	config.flags = VMPROF_CFG_TIMER;
+	REFUSE_CONFIG("instructions beside the timer", instruction_period, 1000000, EINVAL);
+	config.flags = 0;
 	config.event_config = 2;	/* page faults */
 	REFUSE_CONFIG("a software event other than the cpu-clock", event_type, 1, EINVAL);
 	config.event_config = 0;
 	REFUSE_CONFIG("a tracepoint", event_type, 2, EINVAL);
 	REFUSE_CONFIG("an unknown hardware event", event_config, 999, EINVAL);
+}
+
+#define REFUSE_LBR(what, b, f, want) do { \
+	struct vmprof_config bad = config; \
+	bad.lbr_branches = b; \
+	bad.lbr_format = f; \
+	expect_config("config refuses " what, &bad, want); \
+} while (0)
+
+static void refuse_lbr(void)
+{
+	const uint32_t all = VMPROF_LBR_ALL;
+
+	REFUSE_LBR("branches of no level", VMPROF_LBR_COND, VMPROF_LBR_FROM, EINVAL);
+	REFUSE_LBR("branches of no kind", VMPROF_LBR_USER, VMPROF_LBR_FROM, EINVAL);
+	REFUSE_LBR("branches that do not exist", all + 1, VMPROF_LBR_FROM, EINVAL);
+	REFUSE_LBR("branches without a format", all, 0, EINVAL);
+	REFUSE_LBR("an unknown format", all, VMPROF_LBR_FROM_TO_CYCLES + 1, EINVAL);
+	REFUSE_LBR("a format without branches", 0, VMPROF_LBR_FROM, EINVAL);
+	config.flags = VMPROF_CFG_TIMER;
+	REFUSE_LBR("branches beside the timer", all, VMPROF_LBR_FROM, EINVAL);
+	config.flags = 0;
+	if (query.lbr_lack) {
+		REFUSE_LBR("branches where there are none", all, VMPROF_LBR_FROM, EOPNOTSUPP);
+		return;
+	}
+	REFUSE_LBR("the kernel's without calls and returns",
+		   VMPROF_LBR_KERNEL | VMPROF_LBR_COND, VMPROF_LBR_FROM, EOPNOTSUPP);
+	if (!(query.features & VMPROF_FEAT_LBR_CYCLES))
+		REFUSE_LBR("cycles that are not counted", all, VMPROF_LBR_FROM_TO_CYCLES, EOPNOTSUPP);
 }
 
 static int fails(void *p)
@@ -329,20 +384,55 @@ static void refuse_maps(int fd)
 #undef MAP
 }
 
+#define REFUSE_TASKS(what, field, value, want) do { \
+	struct vmprof_tasks bad = tasks; \
+	bad.field = value; \
+	expect("tasks refuse " what, ioctl(fd, VMPROF_IOC_TASKS, &bad), want); \
+} while (0)
+
+static void refuse_tasks(int fd)
+{
+	struct vmprof_tasks_ram ram = { .bytes = 4096, .hva = 4096 }, endless = { .gpa = 1, .bytes = UINT64_MAX };
+	uint64_t vcpu = 4096;
+	struct vmprof_tasks tasks = {
+		.size = sizeof(tasks), .vm = vms[0], .nr_vcpus = 1, .nr_ram = 1,
+		.vcpus = (uintptr_t)&vcpu, .ram = (uintptr_t)&ram,
+	};
+
+	expect("good tasks", ioctl(fd, VMPROF_IOC_TASKS, &tasks), 0);
+	expect("other ones instead", ioctl(fd, VMPROF_IOC_TASKS, &tasks), 0);
+	REFUSE_TASKS("a wrong size", size, sizeof(tasks) - 1, EINVAL);
+	REFUSE_TASKS("a VM that is not chosen", vm, 1, ESRCH);
+	REFUSE_TASKS("too many vCPUs", nr_vcpus, VMPROF_TASKS_VCPUS_MAX + 1, EINVAL);
+	REFUSE_TASKS("too much memory", nr_ram, VMPROF_TASKS_RAM_MAX + 1, EINVAL);
+	REFUSE_TASKS("no memory", nr_ram, 0, EINVAL);
+	REFUSE_TASKS("memory without end", ram, (uintptr_t)&endless, EINVAL);
+	REFUSE_TASKS("a far offset", comm_offset, VMPROF_TASKS_SPAN_MAX, EINVAL);
+	REFUSE_TASKS("reserved[3]", reserved[3], 1, EINVAL);
+	REFUSE_TASKS("a bad pointer", vcpus, 8, EFAULT);
+	REFUSE_TASKS("another one", ram, 8, EFAULT);
+	tasks.nr_vcpus = tasks.nr_ram = 0;
+	expect("none any more", ioctl(fd, VMPROF_IOC_TASKS, &tasks), 0);
+}
+
 static int cmd_refuse(void)
 {
+	struct vmprof_tasks none = { .size = sizeof(none), .vm = 1 };
 	struct vmprof_cpu_stats stats = { 0 };
 	int fd, other;
 
 	vms[0] = getpid();
 	config.nr_vms = 1;
 	config.vms = (uintptr_t)vms;
+	close(open_query());
 	refuse_configs();
+	refuse_lbr();
 
 	fd = open_query();
 	expect("an unknown ioctl", ioctl(fd, _IO(VMPROF_IOC_MAGIC, 99)), ENOTTY);
 	expect("start before config", ioctl(fd, VMPROF_IOC_START), EINVAL);
 	expect("stats before config", ioctl(fd, VMPROF_IOC_STATS, &stats), EINVAL);
+	expect("tasks before config", ioctl(fd, VMPROF_IOC_TASKS, &none), EINVAL);
 	expect("mmap before config", fails(mmap(NULL, query.page_size, PROT_READ, MAP_SHARED, fd,
 						VMPROF_MMAP_PRODUCER(0))), EINVAL);
 	expect("stop before start is fine", ioctl(fd, VMPROF_IOC_STOP), 0);
@@ -350,10 +440,11 @@ static int cmd_refuse(void)
 	expect("a good config", ioctl(fd, VMPROF_IOC_CONFIG, &config), 0);
 	expect("a second config", ioctl(fd, VMPROF_IOC_CONFIG, &config), EBUSY);
 	refuse_maps(fd);
+	refuse_tasks(fd);
 	stats.cpu = query.nr_cpus;
 	expect("stats of no pCPU", ioctl(fd, VMPROF_IOC_STATS, &stats), EINVAL);
 	stats.cpu = 0;
-	stats.reserved[3] = 1;
+	stats.reserved[1] = 1;
 	expect("stats with reserved set", ioctl(fd, VMPROF_IOC_STATS, &stats), EINVAL);
 
 	expect("start", ioctl(fd, VMPROF_IOC_START), 0);
@@ -378,7 +469,7 @@ static void options(int argc, char **argv)
 	int opt;
 	char *colon;
 
-	while ((opt = getopt(argc, argv, "p:atn:s:r:e:zwq")) != -1) {
+	while ((opt = getopt(argc, argv, "p:atn:s:r:e:i:l:f:zwq")) != -1) {
 		switch (opt) {
 		case 'p':
 			if (config.nr_vms < VMPROF_MAX_VMS)
@@ -403,6 +494,15 @@ static void options(int argc, char **argv)
 			config.event_type = strtoul(optarg, &colon, 0);
 			config.event_config = *colon ? strtoull(colon + 1, NULL, 0) : 0;
 			break;
+		case 'i':
+			config.instruction_period = strtoull(optarg, NULL, 0);
+			break;
+		case 'l':
+			config.lbr_branches = strtoul(optarg, NULL, 0);
+			break;
+		case 'f':
+			config.lbr_format = strtoul(optarg, NULL, 0);
+			break;
 		case 'z':
 			never_read = 1;
 			break;
@@ -425,9 +525,9 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	if (!strcmp(cmd, "query")) {
 		open_query();
-		printf("version=%u compat=%u features=%#llx vendor=%u nr_cpus=%u tsc_khz=%u page_size=%u\n",
+		printf("version=%u compat=%u features=%#llx vendor=%u nr_cpus=%u tsc_khz=%u page_size=%u lbr_lack=%u lbr_entries=%u\n",
 		       query.version, query.compat, query.features, query.vendor, query.nr_cpus,
-		       query.tsc_khz, query.page_size);
+		       query.tsc_khz, query.page_size, query.lbr_lack, query.lbr_entries);
 		return 0;
 	}
 	if (!strcmp(cmd, "dump")) {

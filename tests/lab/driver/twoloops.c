@@ -8,9 +8,10 @@
  * as the other. "ready" goes to the serial port.
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "keep_to.h"
 
 /* A loop of two instructions at the address NAME and three bytes on */
 #define LOOP(name) \
@@ -23,15 +24,6 @@
 LOOP(loop_long)
 LOOP(loop_short)
 LOOP(loop_other)
-
-static void keep_to(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
 
 int main(void)
 {

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab-only: yes
+# 12-lbr.sh - last branch records: of a tiny guest whose branches are known, by the bare reader;
+# then of web01, by vmprof.
+. /src/tests/lab/cases/common.sh
+. /src/tests/lab/cases/tiny.sh
+plan 64
+
+# ------------------------------------------------- branches that are known
+case_idle
+modprobe vmprof
+like "QUERY tells of branches, none with cycles" "$(ringdump query)" 'features=0x[0-9a-f]*[4-7cdef] .*lbr_lack=0 lbr_entries=16$'
+tiny_init knownbranches
+ok "a tiny guest runs" tiny g1 nokaslr
+vm=$(cat g1.pid)
+
+# branches NAME BRANCHES FORMAT [SECONDS] - sample it; branchcheck's sums into $NAME_...
+branches()
+{
+	local pair sums
+	ringdump dump -p "$vm" -n 200000 -s "${4:-1}" -l "$2" -f "$3" >"$1" 2>&1
+	sums=$(branchcheck g1.console "$2" 0xffffffff83000000 <"$1")
+	lab_note "$1: $sums"
+	for pair in $sums; do
+		printf -v "${1}_${pair%%=*}" %s "${pair#*=}"
+	done
+}
+
+# the guest's kernel lies at 16 MiB; is the host's, wherever it lies, apart from it?
+host_text=$(awk '$3 == "_text" { print $1 }' /proc/kallsyms)
+apart=$((0x${host_text:8} >= 0x83000000))
+
+branches any 0x1ff 1 2
+at_least "guest samples" "$any_guest" 200
+is "each has its record, and every host's sample too" "$((any_guest - any_guest_with)) $((any_host - any_host_with))" "0 0"
+at_least "most have all 16 entries (of 1000 entries that could be)" "$(per_mille "$any_guest_entries" $((any_guest * 16)))" 900
+is "records are as they should be" "$any_odd" 0
+at_least "neighbours chain (per mille)" "$(per_mille "$any_chained" "$any_pairs")" 999
+at_least "the youngest leads to the sample's address (per mille)" "$(per_mille "$any_near" "$any_first")" 999
+if [ $apart = 1 ]; then
+	is "no address of the host's in a guest's record" "$any_guest_foreign" 0
+	is "no address of the guest's in a record of its QEMU" "$any_vmm_foreign" 0
+else
+	skip "no address of the host's in a guest's record" "host and guest kernel lie at the same addresses"
+	skip "no address of the guest's in a record of its QEMU" "host and guest kernel lie at the same addresses"
+fi
+is "user branches are those that the program takes" "$any_guest_unknown" 0
+at_least "kernel branches are among them" "$any_guest_kernel" 100
+at_least "host samples have branches" "$any_host_entries" 100
+is "nothing was lost" "$(total any full) $(total any nested) $(total any state)" "0 0 0"
+is "every interrupt is a sample or was filtered" "$(($(total any interrupts) - $(total any filtered)))" "$(grep -c ^S any)"
+is "a record is a sample or its branches" "$(total any records)" "$(grep -c '^[SBCL]' any)"
+
+at_least "a switch to another process is told" "$any_switched1" 10
+at_most "only where there is one" "$any_switched0" 0
+
+# each kind alone, user code only: exactly that kind
+for kind in cond:0x6 call:0x1a ret:0x22 ind:0x52 jump:0xc2 far:0x102; do
+	name=${kind%:*}
+	branches "$name" "${kind#*:}" 1
+	entries=${name}_guest_entries unknown=${name}_guest_unknown foreign=${name}_guest_foreign vmm=${name}_vmm_foreign odd=${name}_odd
+	at_least "$name,user: entries" "${!entries}" 300
+	is "$name,user: of that kind alone" "${!unknown} ${!foreign} ${!vmm} ${!odd}" "0 0 0 0"
+done
+# the program on vCPU 0 has none of its own: a timer's return is rarer than exits are, and seen all the same;
+# were each exit the end of a record, no record would have two
+at_least "far,user: records go back across exits" "$far_entries0" $((far_samples0 + 1))
+is "user only: no branch ends in the kernel" "$cond_guest_kernel $far_guest_kernel" "0 0"
+branches calls 0x19 1
+at_least "call,kernel: entries" "$calls_guest_kernel" 300
+is "call,kernel: no user code" "$((calls_guest_entries - calls_guest_kernel)) $calls_odd" "0 0"
+[ $apart = 0 ] || is "call,kernel: no address of the host's" "$calls_guest_foreign" 0
+[ $apart = 1 ] || skip "call,kernel: no address of the host's" "host and guest kernel lie at the same addresses"
+
+# the other formats
+branches from 0x1fe 2
+is "from only: known, one word each" "$from_guest_unknown $from_odd $((from_guest_entries > 500))" "0 0 1"
+branches to 0x1fe 3
+is "to only: known, one word each" "$to_guest_unknown $to_odd $((to_guest_entries > 500))" "0 0 1"
+
+# a full ring takes neither a sample nor its branches
+ringdump dump -p "$vm" -n 50000 -s 1 -z -r 65536 -l 0x1ff -f 1 >full 2>&1
+at_least "a ring that is not read is full" "$(total full full)" 100
+is "every loss is a sample's" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
+is "no sample without branches, no branches without a sample" "$(branchcheck g1.console 0x1ff 0xffffffff83000000 <full |
+	sed 's/^guest=\([0-9]*\) guest_with=\([0-9]*\) .* host=\([0-9]*\) host_with=\([0-9]*\) .* odd=/\1 \3 \2 \4 /' |
+	awk '{ print $1 - $3, $2 - $4, $5 }')" "0 0 0"
+
+# instructions beside them
+ringdump dump -p "$vm" -n 200000 -i 200000 -s 1 -l 0x1ff -f 1 >both 2>&1
+is "samples of instructions have no branches" "$(grep -A1 '^I' both | grep -c '^B')" 0
+at_least "samples beside them have" "$(grep -c '^B' both)" 100
+for i in 1 2 3; do ringdump cycle 10 -q -p "$vm" -n 200000 -l 0x1ff -f 1; done >cycle 2>&1
+is "start and stop again and again" "$(grep -c '^Y cycles=10 records=[1-9]' cycle)" 3
+ok "the guest lives" tiny_end g1
+cp any full /out/ 2>/dev/null
+cd / && rm -rf "$work"
+
+# ------------------------------------------------------------ by vmprof
+case_guest web01 || bail "web01 is up with its agent"
+f=/out/lbr.vmprof
+rm -f $f
+# what the guest reads of its DEBUGCTL, on each vCPU
+debugctl()
+{
+	lab_ssh web01 'modprobe msr; for c in 0 1; do
+		dd if=/dev/cpu/$c/msr bs=8 count=1 skip=473 iflag=skip_bytes status=none | od -An -tx8; done' | tr -d '\n'
+}
+none=' 0000000000000000 0000000000000000'
+is "DEBUGCTL of the guest" "$(debugctl)" "$none"
+case_guest_run web01 "/opt/burn/shor 33 60"
+output=$(vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $f 2>&1) || bail "start --lbr any" "$output"
+pass "start --lbr any"
+like "... says what comes" "$output" 'up to 16 branches .*from-to.*, 288 bytes'
+is "the guest's DEBUGCTL is its own meanwhile" "$(debugctl)" "$none"
+sleep 5
+vmprof status --json >/run/lab/status.json
+is "status says what is recorded" "$(jq -r '.lbr.format + " " + (.lbr.branches | length | tostring)' /run/lab/status.json)" "from-to 9"
+at_least "samples with branches" "$(jq .branches.samples /run/lab/status.json)" 1000
+at_least "of all samples (per cent)" "$(jq '.branches.samples * 100 / .samples' /run/lab/status.json)" 80
+like "status tells it" "$(vmprof status)" '^branches   [0-9]+, with [0-9]+ samples; [0-9]+ cut'
+# the window is found by time, in blocks that hold more than samples
+at_least "top shows the last seconds" \
+	"$(vmprof top --domain web01 --batch --number 1 --last 3s | awk '/^Total samples/ { print $3; exit }')" 300
+output=$(vmprof stop 2>&1)
+like "stop tells it" "$output" '[0-9]+ with branches, 1[0-6]\.[0-9] each; [0-9]+ branches were cut off'
+is "the guest's DEBUGCTL afterwards" "$(debugctl)" "$none"
+case_quiet web01
+case_report $f || bail "report --json"
+at_least "the report reads the capture" "$(case_json .totals.guest_samples)" 1000
+is "nothing was lost" "$(case_json '.losses.driver.total')$(case_json '[.losses.collector[] | .count] | add // 0')" 00
+ok "so does the export" vmprof export --format perf-script --output /dev/null $f
+
+# ------------------------------------------------------------- refusals
+fails "start --lbr with the timer" vmprof start --domain web01 --lbr any --event cpu-clock
+like "... says what it needs" "$output" 'needs a performance counter'
+fails "cycles that are not counted" vmprof start --domain web01 --lbr any --lbr-format from-to-cycles
+like "... says so" "$output" 'does not count cycles'
+like "doctor tells of branches" "$(vmprof doctor)" '^ok .*last branch records, 16 branches$'
+unlike "the kernel has nothing to complain about" "$(dmesg | grep -v 'WARNING: missing R1[03] value at ')" \
+	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'
+finish

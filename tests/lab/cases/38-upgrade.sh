@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# long: yes
+# The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian package.
+. /src/tests/lab/cases/packages.sh
+plan 21
+
+lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
+	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
+lab_guest_put web04 "$LAB_SHARE/deb/${agent}_$version-1_amd64.deb" /root/deb
+state() { in_guest 'find /etc /lib/modules/*/extra /usr/lib/systemd /usr/lib/sysusers.d /usr/lib/udev /usr/sbin /usr/share/doc /usr/share/man /usr/src 2> /dev/null | sort; sort /etc/passwd /etc/group'; }
+state > /run/lab/before.txt
+
+in_guest rpm -i "/root/rpm/*.rpm" || bail "install"
+vmprof attach --domain web04 || bail "attach"
+ok "the agent runs" lab_wait 30 active
+
+# --- upgrade
+before=$(pid)
+ok "upgrade to a higher release" in_guest rpm -U "/root/rpm2/*.rpm"
+is "... it is installed, alone" "$(installed)" "$kmod-2 $agent-2 "
+ok "... the agent runs" lab_wait 30 active
+ok "... another process than before" test "$(pid)" != "$before"
+ok "... with its module" loaded
+
+# --- erase
+ok "erase the module" in_guest rpm -e "$kmod"
+fails "... it is not loaded" loaded
+ok "... the agent runs without it" lab_wait 30 active
+ok "erase the agent" in_guest rpm -e --nodeps $agent
+state > /run/lab/after.txt
+is "... nothing is left: no file, no user" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
+is "... no unit" "$(in_guest 'systemctl list-units --all --no-legend "vmprof*"; systemctl list-unit-files --no-legend "vmprof*"')" ""
+
+# --- again
+ok "install again" in_guest rpm -i "/root/rpm/*.rpm"
+ok "... the agent runs, as the channel is there" lab_wait 30 active
+ok "... with its module" loaded
+ok "erase both" in_guest rpm -e "$kmod" $agent
+
+# --- Debian's package, whose module is built by DKMS, which this guest has not
+ok "dpkg -i" in_guest "dpkg -i /root/deb/*.deb"
+ok "... the agent runs" lab_wait 30 active
+is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
+ok "dpkg --purge" in_guest dpkg --purge $agent
+state > /run/lab/after.txt
+is "... nothing is left" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
+lab_guest_destroy web04
+finish

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# long: yes
+# Programs that make code while they run: one that lives at the end of the session, one that has
+# ended by then, short ones, one that writes a jitdump file, and one in a container. Then
+# Debian's Node.js, in a root of its own (tests/lab/node).
+. /src/tests/lab/cases/common.sh
+plan 28
+
+case_guest web01 || bail "web01 is up with its agent"
+case_idle
+case_quiet web01
+
+f=/out/jit.vmprof
+rm -f $f
+ok "start" vmprof start --domain web01 --period 500us --output $f
+case_guest_run web01 'exec /opt/burn/jit steady 120'
+case_guest_run web01 'exec /opt/burn/jit ended 5'
+case_guest_run web01 'exec /opt/burn/jit dumped 120 dump'
+# a /tmp and process numbers of its own: the map is /tmp/perf-1.map there
+case_guest_run web01 'exec unshare --mount --pid --fork sh -c "mount -t tmpfs none /tmp && exec /opt/burn/jit contained 120"'
+sleep 8
+is "short ones begin and end" "$(lab_ssh web01 'for i in 1 2 3 4 5; do /opt/burn/jit brief 0.5 || echo failed; done')" ""
+sleep 6
+ok "one lives still" lab_ssh web01 'pgrep -f "[j]it steady"'
+fails "the other has ended" lab_ssh web01 'pgrep -f "[j]it ended"'
+ok "stop" vmprof stop
+lab_ssh web01 'pkill -x jit; rm -f /tmp/perf-*.map /tmp/jit-*.dump'
+case_report $f || bail "report"
+echo "# $(case_json '.domains[0].unresolved.anonymous') samples of code that nobody named"
+vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
+
+# samples NAME - of made code, in a process of this program
+samples() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and .process == \"jit\" and .function == \"$1\") | .samples] | add // 0"; }
+# heavy NAME - its share in percent of what both functions of a program have
+heavy() { awk -v h="$(samples "$1_heavy")" -v l="$(samples "$1_light")" 'BEGIN { print h + l ? 100 * h / (h + l) : 0 }'; }
+for name in steady ended dumped contained; do
+	at_least "$name: its functions have names" "$(samples ${name}_heavy)" 300
+	at_least "... and work 3 : 1" "$(heavy $name)" 70
+	at_most "... or nearly so" "$(heavy $name)" 80
+done
+at_least "short ones have names" "$(samples brief_heavy)" 100
+at_least "... and work 3 : 1" "$(heavy brief)" 65
+at_most "... or nearly so" "$(heavy brief)" 85
+is "nothing was lost" "$(case_agent_lost)" 0
+is "no sample was lost" "$(case_json .losses.driver.total)" 0
+
+# --- Node.js; without inlining, so that its functions stay functions
+if [ ! -f "$LAB_SHARE/node/root.tar" ]; then
+	for t in start stop "a function of JavaScript has its name" "another has its own" "they work 3 : 1" "... or nearly so"; do
+		skip "Node.js: $t" "tests/lab/node was not run"
+	done
+	finish
+fi
+lab_ssh web01 'mkdir -p /opt/node && tar -xf - -C /opt/node' < "$LAB_SHARE/node/root.tar" &&
+	lab_guest_put web01 /src/tests/lab/workload/hot.js /opt/node || bail "Node.js is in web01"
+f=/out/node.vmprof
+rm -f $f
+ok "Node.js: start" vmprof start --domain web01 --period 500us --output $f
+case_guest_run web01 'exec chroot /opt/node node --perf-basic-prof --no-turbo-inlining /hot.js 120'
+sleep 30
+ok "Node.js: stop" vmprof stop
+lab_ssh web01 'pkill -f "[h]ot.js"; head -n 3 /opt/node/tmp/perf-*.map; wc -l /opt/node/tmp/perf-*.map; rm -rf /opt/node' 2>&1 | sed 's/^/# /'
+case_report $f || bail "report"
+echo "# $(case_json '.domains[0].unresolved.anonymous') samples of code that nobody named"
+vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
+# node FUNCTION - samples of all that V8 made of it, optimised or not
+node() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and (.function | test(\"[*~^+]$1 .*hot.js\"))) | .samples] | add // 0"; }
+hot=$(node hot) warm=$(node warm)
+at_least "Node.js: a function of JavaScript has its name" "$hot" 500
+at_least "Node.js: another has its own" "$warm" 150
+at_least "Node.js: they work 3 : 1" "$((100 * hot / (hot + warm + 1)))" 70
+at_most "Node.js: ... or nearly so" "$((100 * hot / (hot + warm + 1)))" 80
+finish

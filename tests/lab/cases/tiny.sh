@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# tiny.sh - guests of KVM alone, without libvirt, whose only program is known beforehand, and the
+# bare reader ringdump; source it after lib.sh. It works in a folder of its own, $work.
+
+tools=/usr/share/vmprof-lab/driver
+PATH=$tools:$PATH
+work=$(mktemp -d)
+cd "$work" || exit 1
+
+# tiny_init PROGRAM - what the guests run as their init
+tiny_init()
+{
+	mkdir -p rd && cp "$tools/$1" rd/init
+	(cd rd && find . | busybox cpio -o -H newc 2>/dev/null | gzip) >init.gz
+}
+
+# tiny NAME [WORDS] - start one and wait for its "ready"; WORDS go to its kernel. Its QEMU's tgid
+# is then in NAME.pid, what it says in NAME.console.
+tiny()
+{
+	mkfifo "$1.in" "$1.out"
+	qemu-system-x86_64 -accel kvm -cpu host,-pmu -smp 2 -m 128 -nodefaults -display none \
+		-kernel /run/lab/guest/vmlinuz -initrd init.gz \
+		-append "console=ttyS0 quiet mitigations=off nopti panic=-1 ${2:-}" \
+		-serial "file:$work/$1.console" -chardev "pipe,id=monitor,path=$work/$1" -mon monitor \
+		-pidfile "$work/$1.pid" -daemonize &&
+	lab_wait 120 grep -q ready "$1.console"
+}
+
+# tiny_end NAME
+tiny_end()
+{
+	local pid
+	pid=$(cat "$1.pid") && kill "$pid" && lab_wait 10 sh -c "! kill -0 $pid"
+}
+
+# total FILE FIELD - a field of ringdump's totals, summed over pCPUs
+total()
+{
+	awk -v f="$2" '/^T/ { for (i = 2; i <= NF; i++) { split($i, a, "="); if (a[1] == f) n += a[2] } }
+		END { printf "%.0f\n", n }' "$1"	# mawk's %d ends at 2^31
+}
+
+per_mille() { echo $(($1 * 1000 / ($2 > 0 ? $2 : 1))); }
