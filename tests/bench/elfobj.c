@@ -51,7 +51,17 @@ static size_t write_symbols(FILE *f, const struct world_image *im)
 	return at;
 }
 
-int elfobj_write(const char *path, const struct world_image *im)
+/* Code of every slot, in blocks */
+static void write_code(FILE *f, const struct world_image *im, const uint8_t *code, uint32_t bytes)
+{
+	uint32_t at;
+
+	fseek(f, (long)WORLD_TEXT_AT, SEEK_SET);
+	for (at = 0; at < im->text_bytes; at += bytes)
+		fwrite(code, 1, bytes, f);
+}
+
+int elfobj_write(const char *path, const struct world_image *im, const uint8_t *code, uint32_t bytes)
 {
 	uint64_t note = sizeof(Elf64_Nhdr) + 4 + sizeof(im->build_id);
 	uint64_t sym_at = (WORLD_TEXT_AT + im->text_bytes + 7) & ~7ULL;
@@ -87,6 +97,8 @@ int elfobj_write(const char *path, const struct world_image *im)
 	if (!f)
 		return -errno;
 	write_note(f, im);
+	if (code)
+		write_code(f, im, code, bytes);
 	fseek(f, (long)sym_at, SEEK_SET);
 	str_bytes = write_symbols(f, im);
 	sh[SEC_STRTAB].sh_size = str_bytes;

@@ -6,6 +6,6 @@
 #include "world.h"
 
 /** elfobj_write() - A shared object.  Return: 0 or -errno. */
-int elfobj_write(const char *path, const struct world_image *im);
+int elfobj_write(const char *path, const struct world_image *im, const uint8_t *code, uint32_t bytes);
 
 #endif

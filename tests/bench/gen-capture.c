@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <vmprof/agent_proto.h>
 
+#include "branches.h"
 #include "capture/writer.h"
 #include "elfobj.h"
 #include "frame.h"
@@ -20,7 +21,7 @@
 #include "world.h"
 
 #define UUID		"11111111-2222-3333-4444-555555555555"
-#define BLOCK_RECORDS	((1U << 20) / sizeof(struct vmprof_sample))	/* as the collector drains */
+#define BLOCK_BYTES	(1U << 20)	/* as the collector drains */
 
 struct out {
 	struct vmp_writer *w;
@@ -191,38 +192,63 @@ static void put_session(struct out *o, const struct world *w, const char *libs)
 	put_text(o, VMPROF_CAP_HOST_COMMS, 0, "1000 1000 qemu-system-x86\n77 77 make\n");
 }
 
-static void put_samples(struct out *o, struct world *w, FILE *perf)
+/* A pCPU's records that wait to be written */
+struct drained {
+	uint8_t *bytes;
+	size_t len;
+	uint64_t first, last;	/* TSC */
+};
+
+static void put_drained(struct out *o, struct drained *d, uint32_t cpu)
 {
-	struct vmprof_sample *cpu[WORLD_VCPUS];
-	size_t nr[WORLD_VCPUS] = { 0 }, room = BLOCK_RECORDS;
+	if (d->len)
+		check(vmp_writer_block(o->w, VMPROF_CAP_RECORDS, cpu, d->bytes, d->len, d->first, d->last), "capture");
+	d->len = 0;
+}
+
+static void put_record(struct drained *d, const void *rec, size_t len, uint64_t tsc)
+{
+	if (!d->len)
+		d->first = tsc;
+	d->last = tsc;
+	memcpy(d->bytes + d->len, rec, len);
+	d->len += len;
+}
+
+static void put_samples(struct out *o, struct world *w, FILE *perf, unsigned int branches)
+{
+	struct drained cpu[WORLD_VCPUS] = { { 0 } };
+	const size_t most = sizeof(struct vmprof_sample) + (branches ? sizeof(struct branches_record) : 0);
+	struct branches_record rec;
 	struct world_sample s;
+	size_t len;
 	uint64_t n;
 	uint32_t c;
 
 	for (c = 0; c < WORLD_VCPUS; c++) {
-		cpu[c] = malloc(room * sizeof(**cpu));
-		check(cpu[c] ? 0 : -ENOMEM, "samples");
+		cpu[c].bytes = malloc(BLOCK_BYTES);
+		check(cpu[c].bytes ? 0 : -ENOMEM, "samples");
 	}
-	for (n = 0; n < w->nr_samples || n % WORLD_VCPUS; n++) {
+	for (n = 0; n < w->nr_samples; n++) {
 		c = (uint32_t)(n % WORLD_VCPUS);
-		if (n < w->nr_samples) {
-			world_sample(w, n, &s);
-			cpu[c][nr[c]++] = s.rec;
-			if (perf)
-				perfdata_sample(perf, w, &s);
-		}
-		if (nr[c] == room || (n + WORLD_VCPUS >= w->nr_samples && nr[c])) {
-			check(vmp_writer_block(o->w, VMPROF_CAP_RECORDS, c, cpu[c], nr[c] * sizeof(**cpu),
-					       cpu[c][0].tsc, cpu[c][nr[c] - 1].tsc), "capture");
-			nr[c] = 0;
-		}
+		world_sample(w, n, &s);
+		len = branches ? branches_before(w, &s, branches, &rec) : 0;
+		put_record(&cpu[c], &s.rec, sizeof(s.rec), s.rec.tsc);
+		if (len)
+			put_record(&cpu[c], &rec, len, s.rec.tsc);
+		if (perf)
+			perfdata_sample(perf, w, &s);
+		if (cpu[c].len + most > BLOCK_BYTES)
+			put_drained(o, &cpu[c], c);
 	}
-	for (c = 0; c < WORLD_VCPUS; c++)
-		free(cpu[c]);
+	for (c = 0; c < WORLD_VCPUS; c++) {
+		put_drained(o, &cpu[c], c);
+		free(cpu[c].bytes);
+	}
 }
 
 /* FOLDER/objects as the cache has them, FOLDER/lib by name, FOLDER/kallsyms */
-static void put_objects(const struct world *w, const char *folder, const char *libs)
+static void put_objects(const struct world *w, const char *folder, const char *libs, int code)
 {
 	char path[700], key[41], sub[700];
 	size_t len, i;
@@ -238,7 +264,7 @@ static void put_objects(const struct world *w, const char *folder, const char *l
 		for (i = 0; i < sizeof(im->build_id); i++)
 			sprintf(key + 2 * i, "%02x", im->build_id[i]);
 		snprintf(path, sizeof(path), "%s/%s", libs, im->name);
-		check(elfobj_write(path, im), path);
+		check(elfobj_write(path, im, code ? branches_code : NULL, BRANCHES_SLOT), path);
 		snprintf(sub, sizeof(sub), "%s/objects", folder);
 		mkdir(sub, 0755);
 		snprintf(sub, sizeof(sub), "%s/objects/" UUID, folder);
@@ -272,6 +298,8 @@ static const char usage[] =
 	"  --processes N    processes of the guest [2000]\n"
 	"  --images N       programs and libraries [300]\n"
 	"  --seed N         where all numbers come from [1]\n"
+	"  --lbr N          samples in guest user code have N last branches, up to 32, and the\n"
+	"                   programs have code to go with them\n"
 	"  --perf           also FOLDER/perf.data: the same samples for\n"
 	"                   perf report -i FOLDER/perf.data --kallsyms FOLDER/kallsyms\n";
 
@@ -291,9 +319,9 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "samples", 1, NULL, 's' }, { "processes", 1, NULL, 'p' }, { "images", 1, NULL, 'i' },
-		{ "seed", 1, NULL, 'r' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
+		{ "seed", 1, NULL, 'r' }, { "lbr", 1, NULL, 'l' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
 	};
-	uint64_t samples = 10000000, processes = 2000, images = 300, seed = 1;
+	uint64_t samples = 10000000, processes = 2000, images = 300, seed = 1, branches = 0;
 	struct vmprof_cap_header h = { .session = "bench", .realtime_ns = 1700000000000000000ULL,
 				       .tsc = WORLD_BEGIN, .tsc_khz = WORLD_KHZ };
 	char path[600], libs[600];
@@ -308,6 +336,7 @@ int main(int argc, char **argv)
 		case 'p': processes = number(optarg, 100000); break;
 		case 'i': images = number(optarg, 10000); break;
 		case 'r': seed = number(optarg, UINT64_MAX); break;
+		case 'l': branches = number(optarg, VMPROF_LBR_MAX); break;
 		case 'f': want_perf = 1; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: return 2;
@@ -319,7 +348,7 @@ int main(int argc, char **argv)
 	}
 	w = world_create(seed, (uint32_t)processes, (uint32_t)images, samples);
 	snprintf(libs, sizeof(libs), "%s/lib", argv[optind]);
-	put_objects(w, argv[optind], libs);
+	put_objects(w, argv[optind], libs, branches != 0);
 	snprintf(path, sizeof(path), "%s/perf.data", argv[optind]);
 	if (want_perf) {
 		perf = perfdata_begin(path, w, libs);
@@ -333,7 +362,7 @@ int main(int argc, char **argv)
 	put_life(&o, w);
 	put_ksyms(&o, w);
 	flush(&o);
-	put_samples(&o, w, perf);
+	put_samples(&o, w, perf, (unsigned int)branches);
 	check(vmp_writer_close(o.w), path);
 	if (perf)
 		check(perfdata_end(perf), "perf.data");

@@ -183,6 +183,8 @@ static void in_guest(struct world *w, struct world_sample *s, const struct world
 	s->rec.host_ip = WORLD_HOST_KERNEL + w->host_kernel.symbol[7].offset;
 	s->pid = p->pid;
 	s->ip = s->rec.guest_ip;
+	s->process = p;
+	s->map = user ? m : NULL;
 }
 
 static void in_host(struct world *w, struct world_sample *s, enum vmprof_mode mode)

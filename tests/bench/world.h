@@ -65,6 +65,8 @@ struct world_sample {
 	struct vmprof_sample rec;
 	uint32_t pid;		/* whose, as perf would see it */
 	uint64_t ip;
+	const struct world_process *process;
+	const struct world_map *map;	/* guest user code: where it lies */
 };
 
 /** world_create() - Exits when there is no memory. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuzz_capture.c - a whole capture from reader to report and exports.
+ * fuzz_capture.c - a whole capture from reader to report, exports and blocks.
  *
  * First byte 0: what follows is a file as it is.  Otherwise what follows is
  * a list of blocks (type u8, source u8, length u16, payload) that get right
@@ -13,6 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "blocks/about.h"
+#include "blocks/loops.h"
+#include "blocks/timeline.h"
 #include "capture/block.h"
 #include "crc32c.h"
 #include "export/format.h"
@@ -55,16 +58,15 @@ static void put_blocks(int fd, const uint8_t *p, size_t left)
 	}
 }
 
-static int on_needed(void *arg, uint32_t vm, uint32_t file, uint64_t bytes, const uint8_t *build_id,
-		     size_t build_id_len, const char *key)
+static int on_needed(void *arg, const struct vmp_needed *n)
 {
-	(void)arg, (void)vm, (void)bytes, (void)build_id;
-	if (!file || build_id_len > 32 || !strchr(key, '/'))
+	(void)arg;
+	if ((!n->file && !n->build_id_len) || n->build_id_len > 32 || !strchr(n->key, '/') || !n->path)
 		abort();
 	return 0;
 }
 
-static void report(const char *path, enum vmp_by by)
+static void report(const char *path, uint32_t by)
 {
 	struct vmp_options o = { .by = by, .vcpu = -1, .pid = -1, .all_host = 1 };
 	struct vmp_render r = { .path = path };
@@ -86,7 +88,10 @@ static void report(const char *path, enum vmp_by by)
 
 static void export(const char *path, unsigned int format)
 {
-	struct vmp_choice c = { .vcpu = -1, .pid = -1, .all_host = 1 };
+	struct vmp_choice c = {
+		.vcpu = -1, .pid = -1, .all_host = 1, .threads = 1,
+		.samples = !!(vmp_format_at(format)->flags & VMP_FORMAT_SAMPLES),
+	};
 	struct vmp_format_options o = { .indent = 0 };
 	struct vmp_table *t;
 	struct vmp_model *m;
@@ -96,7 +101,8 @@ static void export(const char *path, unsigned int format)
 		return;
 	if (!vmp_table_create(&t, m, &c)) {
 		out = fopen("/dev/null", "w");
-		vmp_format_at(format)->write(out, t, &o);
+		if (vmp_format_at(format)->write)
+			vmp_format_at(format)->write(out, t, &o);
 		fclose(out);
 		vmp_table_destroy(t);
 	}
@@ -127,6 +133,39 @@ static void page(const char *path)
 	vmp_model_close(m);
 }
 
+/* All that is made of branches, printed; samples are kept for the second pass, or read again */
+static void blocks(const char *path, int keeps)
+{
+	const struct vmp_set_choice choice = { .vcpu = -1, .pid = -1, .keep_bytes = keeps ? VMP_KEEP_BYTES : 0 };
+	const struct vmp_timeline_choice time = { .to_tsc = UINT64_MAX, .limit = 1000 };
+	const struct vmp_look look = { 0 };
+	struct vmp_timeline *timeline = NULL;
+	struct vmp_estimates *e = NULL;
+	struct vmp_measure *measure = NULL;
+	struct vmp_loops *loops = NULL;
+	struct vmp_set *set = NULL;
+	struct vmp_model *m;
+	FILE *out;
+
+	if (vmp_model_open(&m, path))
+		return;
+	if (!vmp_set_create(&set, m, &choice) && !vmp_measure_create(&measure, set) &&
+	    !vmp_estimate_create(&e, measure, 1) && !vmp_loops_create(&loops, set, e) &&
+	    !vmp_timeline_create(&timeline, set, e, &time)) {
+		out = fopen("/dev/null", "w");
+		vmp_about_notes(out, set, e);
+		vmp_timeline_text(out, set, timeline, &look);
+		vmp_timeline_trace(out, set, timeline);
+		fclose(out);
+	}
+	vmp_timeline_destroy(timeline);
+	vmp_loops_destroy(loops);
+	vmp_estimate_destroy(e);
+	vmp_measure_destroy(measure);
+	vmp_set_destroy(set);
+	vmp_model_close(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned int formats = 0;
@@ -149,6 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		formats++;
 	export(path, (unsigned int)(data[0] + size) % formats);
 	page(path);
+	blocks(path, size & 1);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);
 	return 0;

@@ -27,6 +27,7 @@ static void touch(const void *p, size_t len)
 static void parse(unsigned int type, const void *payload, size_t len)
 {
 	struct vmp_agent_msg m;
+	struct vmp_msg_task_cpu cpu;
 	struct vmp_msg_map map;
 
 	if (vmp_agent_msg_parse(type, payload, len, &m))
@@ -34,12 +35,17 @@ static void parse(unsigned int type, const void *payload, size_t len)
 	if (type == VMPROF_MSG_EXIT)
 		while (vmp_agent_msg_next_map(&m.proc, &map))
 			touch(map.path.p, map.path.len);
+	if (type == VMPROF_MSG_TASKS)
+		while (vmp_agent_msg_next_cpu(&m.tasks, &cpu))
+			sink += cpu.apic_id + cpu.current_gpa;
 	if (type == VMPROF_MSG_HELLO)
 		touch(m.hello.release.p, m.hello.release.len);
 	if (type == VMPROF_MSG_FILE)
 		touch(m.file.path.p, m.file.path.len);
 	if (type == VMPROF_MSG_KSYMS)
 		touch(m.ksyms.text.p, m.ksyms.text.len);
+	if (type == VMPROF_MSG_JITMAP)
+		touch(m.jitmap.text.p, m.jitmap.text.len);
 	if (type == VMPROF_MSG_OBJECT)
 		touch(m.object.data.p, m.object.data.len);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # outputs.sh - every output that golden tests compare; sourced in tests/golden.
 
-golden_suffixes="txt process.txt exit.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
+golden_suffixes="txt process.txt exit.txt tree.txt tree.json exits.txt steal.txt columns.json diff.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
 	profile.json xml indented.xml"
 
 # golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
@@ -16,6 +16,13 @@ golden_outputs()
 	"$out/vmprof" report "$1.vmprof" > "$2/$1.txt" &&
 	"$out/vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
 	"$out/vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&
+	"$out/vmprof" report --tree --all-host "$1.vmprof" > "$2/$1.tree.txt" &&
+	"$out/vmprof" report --tree --group-by module,function --percent-limit 4 --json "$1.vmprof" > "$2/$1.tree.json" &&
+	"$out/vmprof" report --exits "$1.vmprof" > "$2/$1.exits.txt" &&
+	"$out/vmprof" report --steal "$1.vmprof" > "$2/$1.steal.txt" &&
+	"$out/vmprof" report --json --filter 'side ~ guest* && percent > 2' --columns cycles,pid,thread,build-id \
+		--sort pid,percent "$1.vmprof" > "$2/$1.columns.json" &&
+	"$out/vmprof" report --diff --group-by module "$1.vmprof" "$1.vmprof" > "$2/$1.diff.txt" &&
 	"$out/vmprof" report --json "$1.vmprof" > "$2/$1.json" || return
 	# gzip's bytes are zlib's business
 	"$out/vmprof" export --format pprof "$1.vmprof" | gunzip > "$2/$1.pb" || return

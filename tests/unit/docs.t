@@ -25,13 +25,50 @@ for c in $commands; do
 		COMP_WORDS=(vmprof "$c" --) COMP_CWORD=2
 		. "$src/analyzer/completion.bash"; _vmprof; printf '%s\n' "${COMPREPLY[@]}" | sort -u))
 	[ -z "$missing" ]; ok $? "completion of vmprof $c knows each option${missing:+ (missing: $(echo $missing))}"
-	grep -q "\\\\-$c\\|BR $c \\|vmprof-$c" "$src/docs/man/vmprof.1"; ok $? "vmprof(1) names $c"
+	grep -q "^\.BR $c (1)" "$src/docs/man/vmprof.1" &&
+		sed -n '/^\.SH SEE ALSO/,$p' "$src/docs/man/vmprof.1" | grep -q "^\.BR vmprof-$c (1)"
+	ok $? "vmprof(1) names $c, and its page"
 done
 [ "$("$vmprof" --version)" = "vmprof $(cat "$src/VERSION")" ]; ok $? "--version says the version"
 "$vmprof" frobnicate > /dev/null 2>&1; [ $? = 2 ]; ok $? "an unknown command is refused, exit 2"
 for c in $commands; do
 	err=$("$vmprof" "$c" --frobnicate 2>&1 > /dev/null); [ $? = 2 ] && [ -n "$err" ]; ok $? "vmprof $c refuses an unknown option, exit 2"
 done
+
+# Packages: what configure asks for, and what the README says to install
+for p in $(sed -n -e 's/^require [^ ]* [^ ]* \([^ ]*\) .*/\1/p' -e 's/.*(Debian: \([a-z0-9 -]*\)).*/\1/p' "$src/configure") rpm; do
+	case $p in apt | install | pkg-config) continue ;; esac	# "apt install PACKAGE"
+	sed -n '/apt install gcc make/,/^$/p' "$src/README.md" | grep -qw -- "$p"; ok $? "the README installs $p"
+done
+
+# Commands of the man pages and the README that read captures, as they stand there
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp/bin" "$tmp/dir/web01" "$tmp/cwd/scorep-run"
+ln -s "$(realpath "$vmprof")" "$tmp/bin/vmprof"
+cp "$src/tests/golden/made.vmprof" "$tmp/dir/web01/"
+python3 "$src/tests/unit/export/cubex.py" "$tmp/cwd/scorep-run/profile.cubex"
+cp "$src/tests/golden/made.vmprof" "$tmp/cwd/before.vmprof"
+cp "$src/tests/golden/made.vmprof" "$tmp/cwd/after.vmprof"
+# others' tools read it in export.t; here one that serves a browser would not end
+for tool in flamegraph.pl go; do
+	printf '#!/bin/sh\ncat > /dev/null\n' > "$tmp/bin/$tool"
+	chmod +x "$tmp/bin/$tool"
+done
+while IFS= read -r line; do
+	(cd "$tmp/cwd" && PATH=$tmp/bin:$PATH VMPROF_DIR=$tmp/dir bash -e -o pipefail -c "$line") > "$tmp/out" 2> "$tmp/err" < /dev/null ||
+		{ [[ $line = *--html* ]] && grep -q 'built without the page' "$tmp/err"; }
+	ok $? "it works: $line"
+done < <({ for page in "$src"/docs/man/*.1; do sed -n '/^\.SH EXAMPLES/,/^\.EE/p' "$page" | sed 's/\\-/-/g'; done
+	sed -n 's/^    \(vmprof .*\)/\1/p' "$src/README.md"; } | grep -E '^vmprof (report|export|import)')
+
+# Of all commands there: each has the options that it is given
+while read -r line; do
+	missing=$(comm -23 <(options <<< "$line") <("$vmprof" "$(awk '{ print $2 }' <<< "$line")" --help | options))
+	[ -z "$missing" ]; ok $? "it has such options: $line${missing:+ (not: $(echo $missing))}"
+done < <({ for page in "$src"/docs/man/*.1; do sed -n '/^\.SH EXAMPLES/,/^\.EE/p' "$page" | sed 's/\\-/-/g'; done
+	sed -n 's/^    //p' "$src/README.md"; } | grep -E '^vmprof [a-z]+ .*--[a-z]' | sed 's/ [|&#].*//')
+
 targets=$(grep -oE '^ {4}make [a-z][a-z-]+' "$src/README.md" | awk '{ print $2 }' | sort -u)
 targets_known=$(make -s -C "$src" help)
 for t in $targets; do

@@ -97,6 +97,15 @@ if [ -f "$tmp/made.raw" ]; then
 	"$pprof" -top -sample_index=samples -tagfocus=exit_reason=NPF "$tmp/made.pb.gz" 2> "$tmp/err" | grep -q svm_vcpu_run; ok $? "pprof chooses by exit reason"
 fi
 
+# XML of 256 processes, packed: of a capture, and of a Cube profile whose processes did about the same
+packs() { "$vmprof" "${@:2}" --indent -o "$tmp/wide.xml" && "$vmprof" "${@:2}" --indent -o "$tmp/wide.xml.zst" && [ $(($(stat -c %s "$tmp/wide.xml") / $(stat -c %s "$tmp/wide.xml.zst"))) -ge "$1" ]; }
+mkdir "$tmp/wide" && "$O/gen-capture" --samples 200000 --processes 256 --images 60 --lbr 1 "$tmp/wide" &&
+	VMPROF_OBJCACHE=$tmp/wide/objects packs 30 export --format xml "$tmp/wide/bench.vmprof" 2> "$tmp/err"; ok $? "a capture's XML: packed it is 30 times smaller at least"
+[ "$(grep -c '<process ' "$tmp/wide.xml")" -ge 257 ]; ok $? "and has the domain and its 256 processes"
+python3 "$src/tests/unit/export/cubex.py" "$tmp/wide.cubex" processes=256 threads=1 counters=200 spread=2 &&
+	packs 30 import "$tmp/wide.cubex" 2> "$tmp/err"; ok $? "a Cube profile's XML, too"
+rm -rf "$tmp/wide"*
+
 # Wrong use
 "$vmprof" export "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ] && grep -q 'which format.*pprof, folded' "$tmp/err"; ok $? "without --format: names the formats, exit 2"
 "$vmprof" export --format frob "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 2 ] && grep -q "no format is called 'frob'" "$tmp/err"; ok $? "an unknown format is refused by name, exit 2"

@@ -29,6 +29,27 @@
 #define GEN_VM		1000U
 #define GEN_KERNEL	0xffffffff81000000ULL
 
+/* Run a shell command in a folder; its exit status */
+__attribute__((format(printf, 2, 3)))
+static inline int gen_run(const char *dir, const char *fmt, ...)
+{
+	char cmd[4096];
+	int n = snprintf(cmd, sizeof(cmd), "cd %s && ", dir);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd + n, sizeof(cmd) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return system(cmd);
+}
+
+/* The same; that it works is part of the test */
+#define gen_sh(dir, ...) \
+	do { \
+		if (gen_run(dir, __VA_ARGS__)) \
+			fail_msg(__VA_ARGS__); \
+	} while (0)
+
 struct gen {
 	struct vmp_writer *w;
 	uint8_t agent[1 << 20];
@@ -183,6 +204,27 @@ static inline void gen_ksyms(struct gen *g, const char *text)
 	gen_frame(g, VMPROF_MSG_KSYMS, &k, sizeof(k), text, strlen(text));
 }
 
+/* Of the program whose MAP had @tsc; the lines were not there yet @after << VMPROF_JITMAP_AFTER_SHIFT later */
+static inline void gen_jitmap_after(struct gen *g, uint64_t tsc, uint32_t tgid, uint32_t after, const char *text)
+{
+	struct vmprof_jitmap j = { .tsc = tsc + g->offset, .tgid = tgid, .after = after };
+
+	gen_frame(g, VMPROF_MSG_JITMAP, &j, sizeof(j), text, strlen(text));
+}
+
+static inline void gen_jitmap(struct gen *g, uint64_t tsc, uint32_t tgid, const char *text)
+{
+	gen_jitmap_after(g, tsc, tgid, 0, text);
+}
+
+/* The guest tells where it keeps its tasks; what matters to a reader is when */
+static inline void gen_tasks(struct gen *g, uint64_t tsc, uint32_t lack)
+{
+	struct vmprof_task_layout t = { .tsc = tsc + g->offset, .lack = lack };
+
+	gen_frame(g, VMPROF_MSG_TASKS, &t, sizeof(t), NULL, 0);
+}
+
 /* -------------------------------------------------------------- records */
 
 static inline void gen_record(struct gen *g, const void *rec, size_t len)
@@ -214,20 +256,51 @@ static inline void gen_clock(struct gen *g, uint32_t vm)
 	gen_clock_at(g, vm, 0, 1000, GEN_OFFSET);
 }
 
-/* @n samples in the guest, one tick apart */
-static inline void gen_guest(struct gen *g, uint32_t vm, uint64_t tsc, uint64_t cr3, uint8_t cpl,
-			     uint64_t ip, unsigned n)
+/* A sample in the guest, of which nobody told whose thread it is */
+static inline struct vmprof_sample gen_guest_sample(uint32_t vm, uint64_t tsc, uint64_t cr3, uint8_t cpl,
+						    uint64_t ip)
 {
-	struct vmprof_sample s = {
-		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc, .host_pid = vm,
+	return (struct vmprof_sample){
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(struct vmprof_sample), 0 }, .tsc = tsc, .host_pid = vm,
 		.host_tid = vm + 1, .vm = vm, .vcpu_tid = vm + 1,
 		.flags = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE | VMPROF_SF_IRQ_NMI,
 		.mode = VMPROF_MODE_GUEST, .cpl = cpl, .vendor = VMPROF_VENDOR_SVM,
 		.guest_ip = ip, .guest_cr3 = cr3, .exit_reason = 0x61,
 	};
+}
+
+/* @n of them, one tick apart */
+static inline void gen_guest(struct gen *g, uint32_t vm, uint64_t tsc, uint64_t cr3, uint8_t cpl,
+			     uint64_t ip, unsigned n)
+{
+	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, cpl, ip);
 
 	for (; n; n--, s.tsc++)
 		gen_record(g, &s, sizeof(s));
+}
+
+/* What the driver knows of a thread, for the samples behind it */
+static inline void gen_task(struct gen *g, uint32_t vm, uint32_t pcpu, uint64_t tsc, uint32_t tid,
+			    uint32_t tgid, uint32_t flags, const char *comm)
+{
+	struct vmprof_rec_task t = {
+		.hdr = { VMPROF_REC_TASK, sizeof(t), pcpu }, .tsc = tsc, .vm = vm, .tid = tid, .tgid = tgid,
+		.flags = flags,
+	};
+
+	memcpy(t.comm, comm, strlen(comm) < 15 ? strlen(comm) : 15);
+	gen_record(g, &t, sizeof(t));
+}
+
+/* A sample of a thread that a TASK record told of */
+static inline void gen_thread(struct gen *g, uint32_t vm, uint64_t tsc, uint64_t cr3, uint8_t cpl,
+			      uint64_t ip, uint32_t tid)
+{
+	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, cpl, ip);
+
+	s.guest_task = VMPROF_TASK_KNOWN;
+	s.guest_tid = tid;
+	gen_record(g, &s, sizeof(s));
 }
 
 static inline void gen_host(struct gen *g, uint32_t vm, uint64_t tsc, uint8_t mode, uint32_t flags,

@@ -12,7 +12,7 @@ ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not 
 run() { "$vmprof" report "$@" > "$tmp/out" 2> "$tmp/err"; }
 
 run --html "$tmp/a.html" --json "$capture"
-[ $? = 2 ] && grep -q -- '--domain only' "$tmp/err" && [ ! -e "$tmp/a.html" ]; ok $? "--html and --json together are refused, exit 2"
+[ $? = 2 ] && grep -q -- '--domain and --sysroot only' "$tmp/err" && [ ! -e "$tmp/a.html" ]; ok $? "--html and --json together are refused, exit 2"
 run --html "$tmp/a.html" --comm x "$capture"
 [ $? = 2 ]; ok $? "so are filters that the page has itself"
 run --html "$tmp/a.html" "$capture"
@@ -35,4 +35,13 @@ run --html "$tmp/none/c.html" "$capture"
 [ $? = 1 ] && grep -q 'No space left' "$tmp/err"; ok $? "so is a full disk"
 run --html "$tmp/c.html" "$tmp/a.html"
 [ $? = 1 ] && grep -q 'is not a vmprof capture' "$tmp/err"; ok $? "so is a file that is no capture"
+cp "$capture" "$tmp/same.vmprof"
+run --html "$tmp/same.vmprof" "$tmp/same.vmprof"
+[ $? = 2 ] && cmp -s "$capture" "$tmp/same.vmprof"; ok $? "the capture is not written over, exit 2"
+[ "$(stat -c %a "$tmp/a.html")" = 600 ]; ok $? "a page is for its owner, as captures are"
+chmod 640 "$tmp/a.html" && run --html "$tmp/a.html" "$capture" && [ "$(stat -c %a "$tmp/a.html")" = 640 ]; ok $? "one that takes another's place keeps its mode"
+mkfifo "$tmp/fifo" && { timeout 20 cat "$tmp/fifo" > "$tmp/through" & } && run --html "$tmp/fifo" "$capture" && wait && [ -p "$tmp/fifo" ] && cmp -s "$tmp/through" "$tmp/a.html"; ok $? "what is no file is written to, not replaced"
+echo precious > "$tmp/other" && ln -s other "$tmp/p.html.new" && run --html "$tmp/p.html" "$capture" && cmp -s "$tmp/p.html" "$tmp/a.html" && [ "$(cat "$tmp/other")" = precious ]; ok $? "a link that somebody planted beside it is not followed"
+(ulimit -f 8; trap '' XFSZ; run --html "$tmp/a.html" "$capture")
+[ $? = 1 ] && cmp -s "$tmp/through" "$tmp/a.html" && [ -z "$(find "$tmp" -name 'a.html.*')" ]; ok $? "a file that does not fit leaves the old one, and nothing beside it"
 echo "1..$nr"

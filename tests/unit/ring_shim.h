@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ring_shim.h - what host-driver/ring.c takes from the kernel, for a user-space build of it. */
+/* ring_shim.h - what host-driver's ring.c, branches.c and task.c take from the kernel, for user-space builds. */
 #ifndef VMP_TEST_RING_SHIM_H
 #define VMP_TEST_RING_SHIM_H
 
@@ -12,6 +12,10 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s64 s64;
+
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define max(a, b)		((a) > (b) ? (a) : (b))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)

@@ -13,7 +13,42 @@
 #include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
+#include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/jitfile.c"
+#include "guest-agent/daemon/worker.c"
 #include "guest-agent/daemon/files.c"
+
+int vmp_reader_is_held(const struct vmp_reader_page *page, uint32_t major, uint32_t minor)
+{
+	(void)page, (void)major, (void)minor;
+	return 0;
+}
+
+static struct vmp_worker worker;
+static struct vmp_read_request request;
+static struct vmp_read_answer answer;
+
+/* A map goes to the host, and the file is looked at as the child does it. */
+static void note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
+{
+	vmp_files_note(files, map, now_ms);
+	while (vmp_files_ask(files, &request)) {
+		vmp_worker_do(&worker, &request, &answer);
+		vmp_files_answer(files, request.number, &answer);
+	}
+}
+
+/* Return: 0, or why no byte of it can be had */
+static int read_byte(struct vmp_files *files, uint32_t handle)
+{
+	const struct vmp_file *f = vmp_files_get(files, handle);
+
+	vmp_files_object(f, handle, &request);
+	request.offset = 0;
+	request.len = 1;
+	vmp_worker_do(&worker, &request, &answer);
+	return answer.status ? answer.status : (int)answer.len - 1;
+}
 
 static char dir[] = "/tmp/vmprof-files-XXXXXX";
 static char path[64], other[64];
@@ -37,6 +72,7 @@ static int setup(void **state)
 	snprintf(other, sizeof(other), "%s/other", dir);
 	write_file(path, "some bytes");
 	vmp_files_init(files);
+	vmp_worker_init(&worker);
 	*state = files;
 	return 0;
 }
@@ -44,6 +80,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	vmp_files_clear(*state);
+	vmp_worker_clear(&worker);
 	free(*state);
 	unlink(path);
 	unlink(other);
@@ -83,7 +120,7 @@ static void test_once(void **state)
 	struct vmp_msg_map m = map_of(path);
 	struct vmprof_file msg;
 
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_non_null(vmp_files_unsent(files, &msg));
 	assert_int_equal(le64toh(msg.bytes), 10);
 	assert_int_equal(le64toh(msg.ino), m.ino);
@@ -92,8 +129,8 @@ static void test_once(void **state)
 
 	m.start += 0x10000;
 	m.end += 0x10000;
-	vmp_files_note(files, &m, VMP_FILES_CHECK_MS - 1);
-	vmp_files_note(files, &m, 5 * VMP_FILES_CHECK_MS);
+	note(files, &m, VMP_FILES_CHECK_MS - 1);
+	note(files, &m, 5 * VMP_FILES_CHECK_MS);
 	assert_null(vmp_files_unsent(files, &msg));
 	assert_int_equal(vmp_files_get(files, 1)->start, m.start);
 }
@@ -103,21 +140,17 @@ static void test_rewritten(void **state)
 {
 	struct vmp_files *files = *state;
 	struct vmp_msg_map m = map_of(path);
-	int fd;
 
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), 0);
-	fd = vmp_file_open(vmp_files_get(files, 1));
-	assert_true(fd >= 0);
-	close(fd);
+	assert_int_equal(read_byte(files, 1), 0);
 
 	write_file(path, "other and longer bytes");
-	vmp_files_note(files, &m, VMP_FILES_CHECK_MS);
+	note(files, &m, VMP_FILES_CHECK_MS);
 	assert_int_equal(take_file(files, 2), 0);
-	assert_int_equal(vmp_file_open(vmp_files_get(files, 1)), -ESTALE);
-	fd = vmp_file_open(vmp_files_get(files, 2));
-	assert_true(fd >= 0);
-	close(fd);
+	vmp_worker_clear(&worker);
+	assert_int_equal(read_byte(files, 1), -ESTALE);
+	assert_int_equal(read_byte(files, 2), 0);
 }
 
 /* Another file lies at the path: nothing of it is told */
@@ -128,10 +161,10 @@ static void test_replaced(void **state)
 
 	write_file(other, "an impostor");
 	assert_int_equal(rename(other, path), 0);
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
 	assert_int_equal(vmp_files_get(files, 1)->bytes, 0);
-	assert_int_equal(vmp_file_open(vmp_files_get(files, 1)), -ESTALE);
+	assert_int_equal(read_byte(files, 1), -ESTALE);
 }
 
 /* A FIFO at the path, with the map's own inode number: must neither hang nor open */
@@ -142,7 +175,7 @@ static void test_fifo(void **state)
 
 	assert_int_equal(mkfifo(other, 0600), 0);
 	m = map_of(other);
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS);
 }
 
@@ -152,15 +185,15 @@ static void test_gone_and_back(void **state)
 	struct vmp_msg_map m = map_of(path), moved = m;
 
 	assert_int_equal(rename(path, other), 0);
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS);
 	moved.path = (struct vmp_span){ other, (uint32_t)strlen(other) };
-	vmp_files_note(files, &moved, VMP_FILES_CHECK_MS);
+	note(files, &moved, VMP_FILES_CHECK_MS);
 	assert_int_equal(take_file(files, 2), 0);
 
 	/* what is known stays known when it cannot be looked at any more */
 	unlink(other);
-	vmp_files_note(files, &moved, 3 * VMP_FILES_CHECK_MS);
+	note(files, &moved, 3 * VMP_FILES_CHECK_MS);
 	assert_int_equal(files->nr, 2);
 	assert_int_equal(vmp_files_get(files, 2)->flags, 0);
 }
@@ -177,12 +210,12 @@ static void test_paths(void **state)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		m.ino += 1000;
 		m.path = (struct vmp_span){ names[i], (uint32_t)strlen(names[i]) };
-		vmp_files_note(files, &m, 0);
+		note(files, &m, 0);
 		assert_true(take_file(files, i + 1) & VMPROF_FILE_NO_ACCESS);
 	}
 	m.flags = VMPROF_MAP_ANON;
 	m.ino += 1000;
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(files->nr, i);
 }
 
@@ -201,7 +234,7 @@ static void test_deleted(void **state)
 	m.tgid = (uint32_t)getpid();
 	m.start = (uint64_t)(uintptr_t)p;
 	m.end = m.start + 4096;
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	flags = take_file(files, 1);
 	munmap(p, 4096);
 	if (geteuid())
@@ -218,13 +251,41 @@ static void test_vdso(void **state)
 
 	if (!vmp_vdso_bytes())
 		skip();
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), 0);
 	assert_int_equal(vmp_files_get(files, 1)->bytes, vmp_vdso_bytes());
 	assert_true(vmp_files_get(files, 1)->id.len > 0);
 	m.ino_generation = 1;		/* that of 32-bit processes, which we do not have */
-	vmp_files_note(files, &m, 0);
+	note(files, &m, 0);
 	assert_int_equal(take_file(files, 2), VMPROF_FILE_NO_ACCESS);
+}
+
+/* What waits is told in its order, once it was looked at; what there is no time for, without */
+static void test_waiting(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path), n = m;
+	struct vmprof_file msg;
+
+	n.ino++;
+	vmp_files_note(files, &m, 0);
+	vmp_files_note(files, &n, 0);
+	vmp_files_note(files, &m, 2 * VMP_FILES_CHECK_MS);	/* it waits already */
+	assert_null(vmp_files_unsent(files, &msg));
+	assert_true(vmp_files_ask(files, &request));
+	assert_int_equal(request.number, 1);
+	assert_true(vmp_files_ask(files, &request));
+	assert_int_equal(request.number, 2);
+	assert_false(vmp_files_ask(files, &request));
+	vmp_worker_do(&worker, &request, &answer);
+	vmp_files_answer(files, 2, &answer);
+	assert_null(vmp_files_unsent(files, &msg));
+
+	assert_int_equal(vmp_files_give_up(files), 1);
+	assert_non_null(vmp_files_unsent(files, &msg));
+	assert_int_equal(le32toh(msg.flags), VMPROF_FILE_NO_ACCESS);
+	vmp_files_sent(files);
+	assert_int_equal(take_file(files, 2), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
 }
 
 static void test_full(void **state)
@@ -255,6 +316,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 	};
 

@@ -10,20 +10,36 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 /* the agent is a program of its own: its log is not that of what is linked here */
 #define vmp_log agent_log
 #include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
+#include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/jitfile.c"
+static char debug_root[] = "/tmp/vmprof-debug.XXXXXX";
+#define VMP_DEBUG_ROOT debug_root
+#include "guest-agent/daemon/worker.c"
+#include "guest-agent/daemon/reader.c"
 #include "guest-agent/daemon/files.c"
 #include "guest-agent/daemon/ksyms.c"
 #include "guest-agent/daemon/out.c"
 #undef WRITE_MAX
 #include "guest-agent/daemon/bulk.c"
+#include "guest-agent/daemon/jit.c"
 #include "guest-agent/daemon/procfs.c"
+#include <sys/syscall.h>
+static long perf_call = SYS_perf_event_open;
+#undef SYS_perf_event_open
+#define SYS_perf_event_open perf_call
+#include "guest-agent/daemon/sideband.c"
+#undef PAGE
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/session.c"
 
@@ -194,6 +210,14 @@ static void greet(uint64_t credit)
 	tell(VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
 }
 
+/* As the agent's own loop does.  Return: 1 there is an answer of the child that reads files */
+static int wait_for_child(void)
+{
+	struct pollfd p = { .fd = agent.reader.fd, .events = POLLIN };
+
+	return vmp_reader_busy(&agent.reader) && poll(&p, 1, 100) > 0;
+}
+
 /* Let the agent work until it would wait; returns when the port is full too. */
 static void work(void)
 {
@@ -201,7 +225,7 @@ static void work(void)
 
 	do {
 		assert_int_equal(vmp_session_input(&agent, agent_fd), 0);
-		more = vmp_session_step(&agent);
+		more = vmp_session_step(&agent) || wait_for_child();
 	} while (vmp_out_flush(&agent.out, agent_fd) == 0 && more);
 }
 
@@ -216,7 +240,7 @@ static struct vmp_agent_msg hear(void)
 	void *to;
 	int tries;
 
-	for (tries = 0; tries < 3; ) {
+	for (tries = 0; tries < (vmp_reader_busy(&agent.reader) ? 30 : 3); ) {
 		if (vmp_frame_next(&from_agent, &f, &payload)) {
 			assert_int_equal(vmp_agent_msg_parse(f.type, payload, f.len, &m), 0);
 			return m;
@@ -297,6 +321,29 @@ static void test_conversation(void **state)
 	assert_int_equal(m.token.token, 8);
 	assert_int_equal(hear().type, 0);
 	assert_clean();
+}
+
+/* Events that come right after others wait for more of their kind, but not for STOP. */
+static void test_events_go_together(void **state)
+{
+	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5), .comm = "sh" };
+
+	(void)state;
+	start(0);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	agent.gather_until_ms = 0;
+	assert_true(vmp_session_wants_records(&agent));
+	assert_int_equal(vmp_session_timeout_ms(&agent), LOST_CHECK_MS);
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	hear_type(VMPROF_MSG_FORK);
+	assert_in_range(agent.gather_until_ms, 1, vmp_now_ms() + GATHER_MS);
+	agent.gather_until_ms = vmp_now_ms() + 10 * LOST_CHECK_MS;	/* however slow this test is */
+	assert_false(vmp_session_wants_records(&agent));
+	assert_in_range(vmp_session_timeout_ms(&agent), 1, 10 * LOST_CHECK_MS);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	assert_true(vmp_session_wants_records(&agent));
 }
 
 /* STOP while the first snapshot is being made, whose end may lie in the ring already */
@@ -412,6 +459,7 @@ static void test_nonsense(void **state)
 	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
 	m = hear_type(VMPROF_MSG_OBJECT);
 	assert_int_equal(m.object.status, ENOENT);
+	agent.bad_input++;		/* on a slow machine the others have been told of */
 	agent.lost_checked_ms = 0;
 	m = hear_type(VMPROF_MSG_LOST);
 	assert_true(m.lost.count[VMPROF_GLOST_PROTO] > 0);
@@ -477,18 +525,75 @@ static void test_object(void **state)
 	assert_clean();
 }
 
-/* Without the module: who lives, but no CR3, and it says so. */
+/* The symbols that a distribution stripped from a file and keeps below another folder */
+static void test_debug_file(void **state)
+{
+	struct vmprof_get_object get = { .file = htole32(1 | VMPROF_OBJECT_DEBUG), .len = htole32(6) };
+	const struct vmp_msg_file id = { .build_id = { 0xab, 0xcd, 0x01 }, .build_id_len = 3 };
+	struct vmprof_credit credit = { .bytes = htole64(100000) };
+	struct vmp_agent_msg m;
+	char cmd[256];
+
+	(void)state;
+	strcpy(debug_root + sizeof(debug_root) - 7, "XXXXXX");
+	assert_non_null(mkdtemp(debug_root));
+	start(0);
+	agent.bulk.ksyms_active = 0;
+	tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
+	agent.files.file = calloc(1, sizeof(*agent.files.file));
+	agent.files.nr = agent.files.room = agent.files.sent = 1;
+	agent.files.file[0].path = strdup("/nowhere");
+	agent.files.file[0].tgid = 0x7fffffff;	/* gone */
+	agent.files.file[0].looked_at = 1;
+	agent.files.file[0].flags = VMPROF_FILE_NO_ACCESS;
+	agent.files.file[0].id.len = id.build_id_len;
+	memcpy(agent.files.file[0].id.bytes, id.build_id, id.build_id_len);
+
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.file, 1 | VMPROF_OBJECT_DEBUG);
+	assert_int_equal(m.object.status, ENOENT);
+
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s/.build-id/ab && printf 'some symbols' > %s/.build-id/ab/cd01.debug",
+		 debug_root, debug_root);
+	assert_int_equal(system(cmd), 0);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, 0);
+	assert_int_equal(m.object.total, 12);
+	assert_int_equal(m.object.data.len, 6);
+	assert_memory_equal(m.object.data.p, "some s", 6);
+	get.offset = htole64(6);
+	get.len = htole32(1000);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.offset, 6);
+	assert_memory_equal(m.object.data.p, "ymbols", 6);
+	assert_int_equal(m.object.data.len, 6);
+
+	/* the file itself is another object */
+	get.file = htole32(1);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, EACCES);
+	assert_clean();
+	snprintf(cmd, sizeof(cmd), "rm -r %s", debug_root);
+	assert_int_equal(system(cmd), 0);
+}
+
+/* Without the module: who lives and who begins, but no CR3, and it says so. */
 static void test_degraded(void **state)
 {
 	struct vmp_agent_msg m;
-	int procs = 0;
+	int procs = 0, perf, forks = 0, ends = 0;
+	pid_t pid;
 
 	(void)state;
 	module.present = 0;
-	greet(0);
+	greet(1 << 30);
 	assert_true(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_NO_MODULE);
 	tell_token(VMPROF_MSG_START, 7);
 	hear_type(VMPROF_MSG_SNAP_BEGIN);
+	agent.bulk.ksyms_active = 0;
 	do {
 		m = hear();
 		assert_int_not_equal(m.type, 0);
@@ -497,10 +602,49 @@ static void test_degraded(void **state)
 			assert_int_equal(m.proc.cr3, 0);
 	} while (m.type != VMPROF_MSG_SNAP_END);
 	assert_true(procs > 0);
+	perf = agent.sideband.nr > 0;		/* where the kernel lets us */
+	assert_int_equal(vmp_session_timeout_ms(&agent), perf ? VMP_SIDEBAND_LOOK_MS : LOST_CHECK_MS);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
 	tell_token(VMPROF_MSG_STOP, 8);
-	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+	do {
+		m = hear();
+		assert_int_not_equal(m.type, 0);
+		if (m.type != VMPROF_MSG_FORK && m.type != VMPROF_MSG_EXIT)
+			continue;
+		forks += m.type == VMPROF_MSG_FORK && m.proc.tgid == (uint32_t)pid;
+		ends += m.type == VMPROF_MSG_EXIT && m.proc.tgid == (uint32_t)pid &&
+			m.proc.flags & VMPROF_PROC_LAST;
+	} while (m.type != VMPROF_MSG_SNAP_END);
+	assert_int_equal(m.token.token, 8);
+	assert_int_equal(forks, perf);
+	assert_int_equal(ends, perf);
 	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
 	assert_clean();
+}
+
+/* Nor with perf: the host learns that what /proc shows is not all, from before the snapshot on */
+static void test_proc_only(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	module.present = 0;
+	perf_call = -1;
+	greet(0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	work();
+	perf_call = __NR_perf_event_open;
+	do {
+		m = hear();
+		assert_int_not_equal(m.type, 0);
+	} while (m.type != VMPROF_MSG_LOST);
+	assert_int_equal(m.lost.count[VMPROF_GLOST_MISSED], 1);
+	assert_int_equal(agent.sideband.nr, 0);
+	assert_true(m.lost.tsc < agent.snapshot_tsc);
 }
 
 /* A host that greeted an agent before us does not greet again by itself. */
@@ -512,10 +656,10 @@ static void test_speaks_first(void **state)
 	tell(VMPROF_MSG_CREDIT, &c, sizeof(c));
 	assert_int_equal(hear().type, 0);
 	agent.silent_since_ms -= SILENCE_MS;
-	assert_int_equal(hear().type, VMPROF_MSG_HELLO);
+	assert_true(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_UNASKED);
 	assert_int_equal(hear().type, 0);
 	greet(0);
-	assert_int_equal(hear().type, VMPROF_MSG_HELLO);
+	assert_false(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_UNASKED);
 }
 
 static void test_other_version(void **state)
@@ -528,6 +672,250 @@ static void test_other_version(void **state)
 	tell_token(VMPROF_MSG_START, 1);
 	work();
 	assert_int_equal(module.tracing, 0);
+}
+
+static void replay(const char *name)
+{
+	char path[512], buf[512];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/frozen/%s", getenv("SRC") ? getenv("SRC") : ".", name);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	n = fread(buf, 1, sizeof(buf), f);
+	fclose(f);
+	assert_int_equal(write(host_fd, buf, n), n);
+	work();
+}
+
+/* A module that was loaded in the session: all symbols once more, from their beginning */
+static void test_modules_change(void **state)
+{
+	struct vmprof_credit credit = { .bytes = htole64(1 << 26) };
+	struct vmp_agent_msg m;
+	int begun = 0, whole = 0, round;
+
+	(void)state;
+	start(1 << 26);
+	for (round = 1; round <= 2; round++) {
+		do {
+			m = hear_type(VMPROF_MSG_KSYMS);
+			begun += !m.ksyms.offset;
+			whole += m.ksyms.offset + m.ksyms.text.len == m.ksyms.total;
+		} while (whole < round);
+		assert_int_equal(begun, round);
+		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		assert_int_equal(hear().type, 0);	/* nothing has changed */
+		agent.modules++;
+		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
+	}
+}
+
+/* A host that was frozen with version 1: its bytes do not change, and are understood. */
+static void test_old_host(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	replay("host-1-start");
+	m = hear_type(VMPROF_MSG_HELLO);
+	assert_int_equal(m.hello.compat, 1);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 1);
+	module_snapshot_end(1);
+	hear_type(VMPROF_MSG_SNAP_END);
+	replay("host-1-stop");
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 2);
+	module_snapshot_end(2);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 2);
+	assert_int_equal(agent.bad_input + agent.in.stats.bad_bytes + agent.in.stats.seq_gaps, 0);
+	agent.bulk.ksyms_active = 0;		/* they may have used up the credit */
+	vmp_out_add_credit(&agent.out, 1000);
+	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, ENOENT);
+	assert_clean();
+}
+
+/* Where the kernel keeps its tasks: only for hosts that know the message */
+static void test_tasks(void **state)
+{
+	const struct vmprof_task_layout t = { .pid_offset = htole32(2400) };
+
+	(void)state;
+	start(0);
+	module_put(VMPROF_MSG_TASKS, &t, sizeof(t));
+	assert_int_equal(hear().type, VMPROF_MSG_TASKS);
+	agent.host_version = TASKS_VERSION - 1;
+	module_put(VMPROF_MSG_TASKS, &t, sizeof(t));
+	module_snapshot_end(7);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
+	assert_clean();
+}
+
+/* A process that says to have code of its own making, and the map that it wrote */
+static pid_t made_code(char path[64], const char *text)
+{
+	struct vmprof_map map = { .tsc = htole64(5), .start = htole64(0x1000), .end = htole64(0x2000),
+				  .flags = htole16(VMPROF_MAP_ANON) };
+	pid_t pid = fork();
+	FILE *f;
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	snprintf(path, 64, "/tmp/perf-%d.map", pid);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	map.tgid = htole32((uint32_t)pid);
+	module_put(VMPROF_MSG_MAP, &map, sizeof(map));
+	return pid;
+}
+
+static void end_process(pid_t pid, const char *path)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unlink(path);
+}
+
+static void assert_jitmap(const char *text)
+{
+	const struct vmp_agent_msg m = hear_type(VMPROF_MSG_JITMAP);
+
+	assert_int_equal(m.jitmap.tsc, 5);
+	assert_int_equal(m.jitmap.text.len, strlen(text));
+	assert_memory_equal(m.jitmap.text.p, text, strlen(text));
+}
+
+/* What a program appended is there before DONE, and what it wrote before its exit too */
+static void test_jit_map(void **state)
+{
+	struct vmprof_proc gone = { .tgid = 0, .flags = htole32(VMPROF_PROC_LAST) };
+	char one[64], two[64];
+	pid_t first, second;
+	FILE *f;
+
+	(void)state;
+	start(1 << 20);
+	agent.bulk.ksyms_active = 0;
+	module_snapshot_end(7);
+	first = made_code(one, "1000 10 one\n");
+	assert_jitmap("1000 10 one\n");
+	second = made_code(two, "2000 10 two\n");
+	assert_jitmap("2000 10 two\n");
+
+	f = fopen(two, "ae");
+	fputs("2010 10 last words\n", f);
+	fclose(f);
+	end_process(second, two);
+	gone.tgid = gone.pid = htole32((uint32_t)second);
+	module_put(VMPROF_MSG_EXIT, &gone, sizeof(gone));
+	assert_jitmap("2010 10 last words\n");
+
+	f = fopen(one, "ae");
+	fputs("1010 10 appended\n", f);
+	fclose(f);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	assert_jitmap("1010 10 appended\n");
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+	assert_int_equal(agent.jit.nr, 0);
+	assert_int_equal(agent.jit.lost, 0);
+	assert_clean();
+	end_process(first, one);
+}
+
+/* A host that gives no credit: the end is waited for, but not for ever, and the loss is told */
+static void test_jit_map_without_credit(void **state)
+{
+	char path[64];
+	pid_t pid;
+
+	(void)state;
+	start(0);
+	module_snapshot_end(7);
+	pid = made_code(path, "1000 10 one\n");
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 7);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+	assert_int_equal(hear().type, 0);
+	assert_int_equal(agent.state, VMP_DRAINING);
+	agent.drain_until_ms = 1;
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_JIT], 1);
+	assert_int_equal(hear().type, VMPROF_MSG_DONE);
+	end_process(pid, path);
+}
+
+/* A host of version 1 would give no credit for them */
+static void test_jit_map_unwanted(void **state)
+{
+	char path[64];
+	pid_t pid;
+
+	(void)state;
+	replay("host-1-start");
+	hear_type(VMPROF_MSG_SNAP_BEGIN);
+	pid = made_code(path, "1000 10 one\n");
+	assert_int_equal(hear_type(VMPROF_MSG_MAP).map.tgid, pid);
+	assert_int_equal(agent.jit.nr, 0);
+	end_process(pid, path);
+}
+
+static void serve_nobody(int fd, struct vmp_reader_page *page)
+{
+	(void)fd;
+	(void)page;
+	pause();
+}
+
+/* A file whose reading does not end: events pass it by, it is told without, the loss is told */
+static void test_stuck_file(void **state)
+{
+	struct {
+		struct vmprof_map map;
+		char path[8];
+	} map_msg = {
+		.map = { .end = htole64(8192), .ino = htole64(3), .dev_minor = htole32(77), .path_len = htole32(8) },
+		.path = "/no/file",
+	};
+	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5) };
+
+	(void)state;
+	agent.reader.serve = serve_nobody;
+	start(0);
+	module_snapshot_end(7);
+	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 8);
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	assert_int_equal(hear_type(VMPROF_MSG_MAP).map.ino, 3);
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	agent.reader.asked_ms -= VMP_READER_PATIENCE_MS;
+	assert_int_equal(hear_type(VMPROF_MSG_FILE).file.flags, VMPROF_FILE_NO_ACCESS);
+	agent.lost_checked_ms = 0;
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_STUCK], 1);
+
+	/* another one at the end: DONE does not wait for ever */
+	map_msg.map.ino = htole64(4);
+	map_msg.map.dev_minor = htole32(78);
+	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 8);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	work();
+	assert_int_equal(agent.state, VMP_DRAINING);
+	agent.drain_until_ms = 1;
+	assert_int_equal(hear_type(VMPROF_MSG_FILE).file.ino, 4);
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_STUCK], 2);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+	assert_clean();
 }
 
 static void test_host_leaves(void **state)
@@ -546,6 +934,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_conversation, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_events_go_together, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_early_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop_of_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
@@ -553,9 +942,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_degraded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proc_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_speaks_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_version, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_old_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modules_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jit_map, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jit_map_without_credit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jit_map_unwanted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stuck_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_leaves, setup, teardown),
 	};
 

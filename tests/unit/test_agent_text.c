@@ -12,6 +12,18 @@
 #include "guest-agent/daemon/module.c"
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/procfs.c"
+#include "guest-agent/daemon/elf_id.c"
+#include "guest-agent/daemon/vdso.c"
+#include "guest-agent/daemon/mapped.c"
+#include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/jitfile.c"
+#include "guest-agent/daemon/worker.c"
+
+int vmp_reader_is_held(const struct vmp_reader_page *page, uint32_t major, uint32_t minor)
+{
+	(void)page, (void)major, (void)minor;
+	return 0;
+}
 
 static char *ksyms_of(const char *text, size_t *bytes)
 {
@@ -61,6 +73,33 @@ static void test_ksyms(void **state)
 				  "ffffffff81000010 T second\n"
 				  "ffffffffc0001000 t in_module\t[mod]\n");
 	free(text);
+}
+
+static uint64_t modules_of(const char *text)
+{
+	char name[] = "/tmp/vmprof-modules-XXXXXX";
+	int fd = mkstemp(name);
+	uint64_t sum;
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	sum = vmp_ksyms_modules(name);
+	unlink(name);
+	return sum;
+}
+
+static void test_modules(void **state)
+{
+	uint64_t two = modules_of("a 100 1 b, Live 0xffffffffc0001000\nb 200 0 - Live 0xffffffffc0002000\n");
+
+	(void)state;
+	assert_int_not_equal(two, 0);
+	/* other users, another order: the same modules */
+	assert_int_equal(two, modules_of("b 200 7 x,y, Live 0xffffffffc0002000 (OE)\na 100 0 - Live 0xffffffffc0001000\n"));
+	assert_int_not_equal(two, modules_of("a 100 1 b, Live 0xffffffffc0001000\n"));
+	/* gone and come back elsewhere */
+	assert_int_not_equal(two, modules_of("a 100 1 b, Live 0xffffffffc0001000\nb 200 0 - Live 0xffffffffc0003000\n"));
+	assert_int_equal(vmp_ksyms_modules("/nonexistent"), 0);
 }
 
 /* Lines that span two reads stay whole */
@@ -169,10 +208,59 @@ static void test_stat(void **state)
 	assert_int_equal(vmp_procfs_parse_stat("3 (x) S", &p), 0);
 }
 
+/* The next one, with what the child reads */
+static int next_message(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
+{
+	static struct vmp_worker w = { .object = -1, .maps = -1 };
+	static struct vmp_read_request q;
+	static struct vmp_read_answer a;
+
+	while (!vmp_procfs_next(p, msg)) {
+		if (!vmp_procfs_ask(p, &q))
+			return 0;
+		vmp_worker_do(&w, &q, &a);
+		vmp_procfs_answer(p, &a);
+	}
+	return 1;
+}
+
+/* A process with more maps than one answer holds: all of them, each once */
+static void test_many_maps(void **state)
+{
+	static struct vmp_procfs p;
+	struct vmp_procfs_msg msg;
+	uint64_t last = 0;
+	const size_t page = 4096;
+	int i, nr = 0;
+	char *area = mmap(NULL, 4000 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(area, MAP_FAILED);
+	for (i = 0; i < 2000; i++)
+		assert_int_equal(mprotect(area + 2 * (size_t)i * page, page, PROT_EXEC), 0);
+	p = (struct vmp_procfs){ .processes = opendir("/proc"), .begun = 1, .maps = VMP_MAPS_FIRST,
+				 .tgid = (uint32_t)getpid() };
+	while ((p.maps != VMP_MAPS_NONE || p.at < p.len) && next_message(&p, &msg)) {
+		const struct vmprof_map *map = (const struct vmprof_map *)msg.payload;
+
+		assert_int_equal(msg.type, VMPROF_MSG_MAP);
+		if (p.tgid != (uint32_t)getpid())
+			break;
+		assert_true(map->start > last);
+		last = map->start;
+		nr += map->start >= (uintptr_t)area && map->start < (uintptr_t)area + 4000 * page;
+		if (nr == 2000)
+			break;
+	}
+	vmp_procfs_end(&p);
+	munmap(area, 4000 * page);
+	assert_int_equal(nr, 2000);
+}
+
 /* This machine's own /proc, from SNAP_BEGIN to SNAP_END, with ourselves in it */
 static void test_snapshot(void **state)
 {
-	struct vmp_procfs p = { 0 };
+	static struct vmp_procfs p;
 	struct vmp_procfs_msg msg;
 	uint16_t last = 0;
 	int self = 0, maps = 0;
@@ -180,7 +268,7 @@ static void test_snapshot(void **state)
 	(void)state;
 	assert_int_equal(vmp_procfs_begin(&p, 99), 0);
 	assert_int_equal(vmp_procfs_begin(&p, 100), -EBUSY);
-	while (vmp_procfs_next(&p, &msg)) {
+	while (next_message(&p, &msg)) {
 		if (!last)
 			assert_int_equal(msg.type, VMPROF_MSG_SNAP_BEGIN);
 		last = msg.type;
@@ -213,10 +301,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ksyms),
 		cmocka_unit_test(test_ksyms_long),
+		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_ksyms_empty),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_many_maps),
 		cmocka_unit_test(test_uuid),
 	};
 

@@ -433,23 +433,29 @@ static void test_samples_flag(void **state)
 {
 	struct vmprof_sample s = { .hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 } };
 	struct vmprof_rec_clock c = { .hdr = { VMPROF_REC_CLOCK, sizeof(c), 0 } };
-	uint8_t both[sizeof(s) + sizeof(c)];
+	struct { struct vmprof_rec_lbr h; uint64_t word[2]; } lbr = { .h.hdr = { VMPROF_REC_LBR, sizeof(lbr), 0 } };
+	uint8_t both[sizeof(s) + sizeof(c)], branches[sizeof(s) + sizeof(lbr)];
 	struct vmp_writer *w;
 	struct vmp_reader *r;
 	struct vmp_block b;
+	int i;
 
 	(void)state;
 	memcpy(both, &s, sizeof(s));
 	memcpy(both + sizeof(s), &c, sizeof(c));
+	memcpy(branches, &s, sizeof(s));
+	memcpy(branches + sizeof(s), &lbr, sizeof(lbr));
 	assert_int_equal(vmp_writer_create(&w, path, &proto), 0);
 	assert_int_equal(vmp_writer_block(w, VMPROF_CAP_RECORDS, 0, both, sizeof(s), 0, 0), 0);
+	assert_int_equal(vmp_writer_block(w, VMPROF_CAP_RECORDS, 0, branches, sizeof(branches), 0, 0), 0);
 	assert_int_equal(vmp_writer_block(w, VMPROF_CAP_RECORDS, 0, both, sizeof(both), 0, 0), 0);
+	assert_int_equal(vmp_writer_block(w, VMPROF_CAP_RECORDS, 0, branches, sizeof(branches) - 8, 0, 0), 0);
 	assert_int_equal(vmp_writer_close(w), 0);
 	assert_int_equal(vmp_reader_open(&r, path), 0);
-	assert_int_equal(vmp_reader_next(r, &b), 1);
-	assert_true(b.flags & VMPROF_CAP_SAMPLES);
-	assert_int_equal(vmp_reader_next(r, &b), 1);
-	assert_false(b.flags & VMPROF_CAP_SAMPLES);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(vmp_reader_next(r, &b), 1);
+		assert_int_equal(!!(b.flags & VMPROF_CAP_SAMPLES), i < 2);
+	}
 	vmp_reader_close(r);
 }
 

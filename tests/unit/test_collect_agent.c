@@ -6,18 +6,24 @@
 #include <cmocka.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/agent.h"
 #include "collect/control.h"
 #include "collect/fetch.h"
+#include "collect/housekeep.h"
+#include "collect/logfile.h"
 #include "collect/statedir.h"
+#include "util/capdir.h"
 #include "util/file.h"
 
 #define SECOND 1000000000ULL
@@ -98,14 +104,24 @@ static void say(uint16_t type, const void *payload, size_t len)
 	host_reads();
 }
 
-static void say_hello(uint32_t version)
+static void say_hello_with(uint32_t version, uint32_t flags)
 {
 	struct vmprof_hello h = {
-		.version = htole32(version), .compat = htole32(version), .tsc = htole64(5),
+		.version = htole32(version), .compat = htole32(version), .flags = htole32(flags), .tsc = htole64(5),
 	};
 
 	guest_seq = 0;
 	say(VMPROF_MSG_HELLO, &h, sizeof(h));
+}
+
+static void say_hello(uint32_t version)
+{
+	say_hello_with(version, 0);
+}
+
+static void say_hello_unasked(void)
+{
+	say_hello_with(VMPROF_PROTO_VERSION, VMPROF_HELLO_UNASKED);
 }
 
 static void say_token(uint16_t type, uint64_t token)
@@ -184,12 +200,46 @@ static void test_agent_restarts(void **state)
 	(void)state;
 	get_running();
 	/* a new agent says HELLO by itself: it has neither credit nor START */
-	say_hello(VMPROF_PROTO_VERSION);
+	say_hello_unasked();
 	assert_int_equal(agent.state, VMP_AGENT_GREETED);
 	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
 	say_hello(VMPROF_PROTO_VERSION);
 	assert_int_equal(hear(&m), VMPROF_MSG_START);
 	assert_int_equal(agent.counts.hellos, 3);
+}
+
+/* One of version 2 does not say so */
+static void test_old_agent_restarts(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	say_hello(2);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(2);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	assert_int_equal(agent.state, VMP_AGENT_STARTED);
+}
+
+/* It spoke before it read the greeting, which it answers all the same: one START is enough. */
+static void test_slow_agent(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello_unasked();
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), 0);
+	assert_int_equal(agent.state, VMP_AGENT_STARTED);
+	assert_int_equal(kept, 1);	/* the one that began the conversation */
+	say_token(VMPROF_MSG_SNAP_END, agent.token);
+	assert_int_equal(agent.state, VMP_AGENT_RUNNING);
 }
 
 static void test_agent_dies_within_a_frame(void **state)
@@ -202,7 +252,7 @@ static void test_agent_dies_within_a_frame(void **state)
 	vmp_frame_build(&f, VMPROF_MSG_MAP, guest_seq, half, sizeof(half));
 	assert_int_equal(write(guest, &f, sizeof(f)), sizeof(f));
 	host_reads();
-	say_hello(VMPROF_PROTO_VERSION);	/* swallowed by the half frame */
+	say_hello_unasked();	/* swallowed by the half frame */
 	assert_int_equal(agent.counts.hellos, 1);
 	now_ns += 2 * SECOND;
 	vmp_agent_tick(&agent, now_ns);
@@ -268,7 +318,7 @@ static void test_losses_add_up(void **state)
 	l.count[0] = htole64(7);
 	say(VMPROF_MSG_LOST, &l, sizeof(l));
 	assert_int_equal(agent.counts.lost[0], 7);
-	say_hello(VMPROF_PROTO_VERSION);	/* counts begin anew */
+	say_hello_unasked();	/* counts begin anew */
 	hear(&m);
 	say_hello(VMPROF_PROTO_VERSION);
 	l.count[0] = htole64(2);
@@ -319,7 +369,89 @@ static void test_talks_too_much(void **state)
 	now_ns += SECOND;
 	vmp_agent_tick(&agent, now_ns);
 	assert_true(agent.budget_bytes > 0);
-	assert_true(agent.budget_bytes <= VMP_AGENT_RATE_BYTES + SECOND / 1000000);
+	assert_true(agent.budget_bytes <= (int64_t)(VMP_AGENT_RATE_BYTES + SECOND / 1000000));
+}
+
+/* Headers inside what others call their payload: each costs a checksum of 60,000 bytes. */
+static void test_false_headers(void **state)
+{
+	static struct vmprof_frame f[5000];
+	uint64_t said = 0, begin_ns;
+	int64_t debt;
+	ssize_t n;
+	size_t i;
+
+	(void)state;
+	get_running();
+	for (i = 0; i < sizeof(f) / sizeof(f[0]); i++)
+		f[i] = (struct vmprof_frame){ .magic = htole32(VMPROF_FRAME_MAGIC), .len = htole32(60000) };
+	while (vmp_agent_events(&agent) & POLLIN) {
+		n = write(guest, f, sizeof(f));
+		said += n > 0 ? (uint64_t)n : 0;
+		host_reads();
+		assert_true(said <= VMP_AGENT_BURST_BYTES / 100);
+	}
+	/* what was checksummed is paid for before it is heard again */
+	debt = -agent.budget_bytes;
+	assert_true(debt > VMP_AGENT_RATE_BYTES);
+	begin_ns = now_ns;
+	while (!(vmp_agent_events(&agent) & POLLIN)) {
+		now_ns += SECOND / 10;
+		vmp_agent_tick(&agent, now_ns);
+	}
+	assert_true((now_ns - begin_ns) / (SECOND / 10) >= (uint64_t)debt / (VMP_AGENT_RATE_BYTES / 10));
+}
+
+/* Each HELLO would be answered. */
+static void test_hello_flood(void **state)
+{
+	struct vmp_agent_msg m;
+	int i;
+
+	(void)state;
+	get_running();
+	for (i = 0; i < 1000; i++) {
+		say_hello_unasked();
+		while (hear(&m))
+			;
+	}
+	assert_int_equal(agent.counts.hellos, VMP_AGENT_HELLOS);
+	assert_int_equal(agent.counts.hellos_dropped, 1001 - VMP_AGENT_HELLOS);
+	assert_int_equal(kept, 3);	/* none of them */
+	assert_false(vmp_agent_is_there(&agent));
+	say_token(VMPROF_MSG_SNAP_END, 1);
+	assert_int_equal(agent.counts.stale, 1);
+	/* one that was only too fast is asked to say it again */
+	now_ns += SECOND;
+	vmp_agent_tick(&agent, now_ns);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(agent.counts.hellos, VMP_AGENT_HELLOS + 1);
+}
+
+static void test_keeps_no_more(void **state)
+{
+	struct vmprof_proc p = { .pid = htole32(1) };
+	struct vmp_agent_msg m;
+	int before;
+
+	(void)state;
+	assert_true(agent.keep_bytes >= 1ULL << 30);
+	get_running();
+	before = kept;
+	agent.keep_bytes = agent.counts.kept_bytes + sizeof(struct vmprof_frame) + sizeof(p);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, before + 1);
+	assert_int_equal(agent.counts.dropped, 1);
+	assert_true(agent.counts.kept_bytes <= agent.keep_bytes);
+	/* it is still heard */
+	vmp_agent_stop(&agent);
+	assert_int_equal(hear(&m), VMPROF_MSG_STOP);
+	say_token(VMPROF_MSG_DONE, m.token.token);
+	assert_int_equal(agent.state, VMP_AGENT_DONE);
 }
 
 static void test_stop_without_agent(void **state)
@@ -382,6 +514,16 @@ static int remove_cache(void **state)
 	return system(cmd);
 }
 
+static int add(uint32_t file, uint64_t bytes, const uint8_t *build_id, size_t build_id_len, const char *key)
+{
+	const struct vmp_needed n = {
+		.file = file, .bytes = bytes, .build_id = build_id, .build_id_len = build_id_len, .key = key,
+		.path = "/usr/lib/lib.so",
+	};
+
+	return vmp_fetch_add(&fetch, &n);
+}
+
 static int files_in_cache(void)
 {
 	char cmd[128];
@@ -407,20 +549,26 @@ static int piece(uint32_t file, uint64_t offset, uint64_t total, const char *dat
 	return vmp_fetch_object(&fetch, &o, now_ns);
 }
 
+/* What is asked for now; 0 nothing */
+static uint32_t asks(void)
+{
+	struct vmp_msg_get_object ask;
+
+	return vmp_fetch_next(&fetch, now_ns, &ask) ? ask.file : 0;
+}
+
 static void test_fetch(void **state)
 {
-	const struct vmp_fetch_item *it;
 	char path[4096], *data;
 	size_t len;
 
 	(void)state;
 	now_ns = SECOND;
-	assert_int_equal(vmp_fetch_add(&fetch, 7, 8, (const uint8_t *)"\xab\xcd", 2, "u-1/abcd"), 0);
-	assert_int_equal(vmp_fetch_add(&fetch, 8, 3, NULL, 0, "u-1/x0123"), 0);
+	assert_int_equal(add(7, 8, (const uint8_t *)"\xab\xcd", 2, "u-1/abcd"), 0);
+	assert_int_equal(add(8, 3, NULL, 0, "u-1/x0123"), 0);
 	assert_string_equal(fetch.items[0].build_id, "abcd");
-	it = vmp_fetch_next(&fetch, now_ns);
-	assert_int_equal(it->file, 7);
-	assert_null(vmp_fetch_next(&fetch, now_ns));	/* one at a time */
+	assert_int_equal(asks(), 7);
+	assert_int_equal(asks(), 0);			/* one at a time */
 	assert_int_equal(piece(9, 0, 8, "other", 0), 0);	/* not asked for */
 	assert_int_equal(piece(7, 0, 8, "half", 0), 1);
 	assert_false(vmp_objcache_has("u-1/abcd"));		/* not before it is whole */
@@ -430,14 +578,14 @@ static void test_fetch(void **state)
 	assert_int_equal(vmp_file_read(path, 100, &data, &len), 0);
 	assert_string_equal(data, "halffull");
 	free(data);
-	assert_int_equal(vmp_fetch_next(&fetch, now_ns)->file, 8);
+	assert_int_equal(asks(), 8);
 	assert_int_equal(piece(8, 0, 3, "xyz", 0), 1);
-	assert_null(vmp_fetch_next(&fetch, now_ns));
+	assert_int_equal(asks(), 0);
 	assert_true(vmp_fetch_done(&fetch));
 	assert_int_equal(fetch.fetched, 2);
 	/* known now: listed, not asked for */
-	assert_int_equal(vmp_fetch_add(&fetch, 9, 8, NULL, 0, "u-1/abcd"), 0);
-	assert_null(vmp_fetch_next(&fetch, now_ns));
+	assert_int_equal(add(9, 8, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(asks(), 0);
 	assert_true(vmp_fetch_done(&fetch));
 }
 
@@ -448,38 +596,275 @@ static void test_fetch_refuses(void **state)
 		{ 4, 8, "x", 0 },	/* a hole */
 		{ 0, 8, "", 2 },	/* the guest could not read it */
 	};
+	char text[128];
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(vmp_fetch_add(&fetch, 1 + i, 8, NULL, 0, "u-1/abcd"), 0);
-		assert_non_null(vmp_fetch_next(&fetch, now_ns));
+		assert_int_equal(add(1 + i, 8, NULL, 0, "u-1/abcd"), 0);
+		assert_int_not_equal(asks(), 0);
 		assert_int_equal(piece(1 + i, bad[i].offset, bad[i].total, bad[i].data,
 				       bad[i].status), 1);
 		assert_int_equal(fetch.failed, i + 1);
 	}
 	assert_int_equal(files_in_cache(), 0);
-	assert_int_equal(vmp_fetch_add(&fetch, 1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "u-1/ef01"),
+	assert_int_equal(add(1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "u-1/ef01"),
 			 -ENOBUFS);
-	assert_int_equal(vmp_fetch_add(&fetch, 1, VMP_FETCH_SUM_BYTES, NULL, 0, "u-1/ef01"), -ENOBUFS);
+	assert_int_equal(add(1, VMP_FETCH_SUM_BYTES, NULL, 0, "u-1/ef01"), -ENOBUFS);
+	assert_int_equal(fetch.over, 2);
+	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 1);
+	assert_int_equal(fetch.why[VMP_FETCH_ABSENT], 2);
+	assert_int_equal(fetch.why[VMP_FETCH_OVER], 2);
+	assert_string_equal(vmp_fetch_causes(&fetch, text, sizeof(text)),
+			    "2 not there or not to be read, 1 of another build by now, 2 over the limits of one guest");
+	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
+}
+
+/* --objects none: nothing is asked for, and that is no failure */
+static void test_fetch_forbidden(void **state)
+{
+	char text[128];
+
+	(void)state;
+	assert_int_equal(add(1, 8, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(add(2, 8, NULL, 0, "u-1/abce"), 0);
+	vmp_fetch_abort(&fetch, -EPERM);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(asks(), 0);
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(fetch.why[VMP_FETCH_FORBIDDEN], 2);
+	assert_string_equal(vmp_fetch_causes(&fetch, text, sizeof(text)), "2 by --objects none");
+}
+
+/* A stripped library and its debug file, as a distribution makes them, from the compiler */
+static struct {
+	char *binary, *debug;
+	size_t binary_len, debug_len;
+} lib;
+
+static void build_library(void)
+{
+	char path[128];
+
+	assert_int_equal(setenv("DIR", cache, 1), 0);
+	assert_int_equal(system("cd $DIR && echo 'static int f(int x) { return x; } int g(int x) { return f(x); }' > x.c && "
+				"cc -g -shared -fPIC -Wl,--build-id=0xabcdef01 -o whole x.c && "
+				"objcopy --only-keep-debug whole debug && strip -o stripped whole"), 0);
+	snprintf(path, sizeof(path), "%s/stripped", cache);
+	assert_int_equal(vmp_file_read(path, 1 << 20, &lib.binary, &lib.binary_len), 0);
+	snprintf(path, sizeof(path), "%s/debug", cache);
+	assert_int_equal(vmp_file_read(path, 1 << 20, &lib.debug, &lib.debug_len), 0);
+	assert_true(lib.debug_len > 4096);
+	assert_int_equal(system("rm $DIR/x.c $DIR/whole $DIR/stripped $DIR/debug"), 0);
+}
+
+static void free_library(void)
+{
+	free(lib.binary);
+	free(lib.debug);
+}
+
+static int part(uint32_t file, uint64_t offset, uint64_t total, const char *data, size_t len)
+{
+	const struct vmp_msg_object o = {
+		.file = file, .offset = offset, .total = total, .data = { data + offset, (uint32_t)len },
+	};
+
+	return vmp_fetch_object(&fetch, &o, now_ns);
+}
+
+/* The library has come; its debug file is asked for. */
+static void fetch_library(void)
+{
+	struct vmp_msg_get_object ask;
+
+	build_library();
+	now_ns = SECOND;
+	assert_int_equal(add(7, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
+				       "u-1/abcdef01"), 0);
+	assert_int_equal(asks(), 7);
+	part(7, 0, lib.binary_len, lib.binary, lib.binary_len);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(ask.file, 7 | VMPROF_OBJECT_DEBUG);
+	assert_int_equal(ask.offset, 0);
+	assert_int_equal(ask.len, 4096);		/* its size is not known yet */
+}
+
+static void test_fetch_debug(void **state)
+{
+	const uint32_t debug = 7 | VMPROF_OBJECT_DEBUG;
+	struct vmp_msg_get_object ask;
+	char path[4096];
+
+	(void)state;
+	fetch_library();
+	/* within the credit the agent may send less than was asked for */
+	assert_int_equal(part(debug, 0, lib.debug_len, lib.debug, 1000), 1);
+	assert_int_equal(asks(), 0);
+	assert_int_equal(part(debug, 1000, lib.debug_len, lib.debug, 3096), 1);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(ask.file, debug);
+	assert_int_equal(ask.offset, 4096);
+	assert_int_equal(ask.len, lib.debug_len - 4096);
+	assert_int_equal(asks(), 0);
+	assert_false(vmp_fetch_done(&fetch));
+	assert_int_equal(part(debug, 4096, lib.debug_len, lib.debug, lib.debug_len - 4096), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.debug_fetched, 1);
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path) - 6, "u-1/abcdef01"), 0);
+	strcat(path, ".debug");
+	assert_int_equal(access(path, R_OK), 0);
+	assert_int_equal(files_in_cache(), 2);
+
+	/* the next session has both and asks for neither */
+	vmp_fetch_free(&fetch);
+	assert_int_equal(add(9, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
+				       "u-1/abcdef01"), 0);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.failed, 0);
+	free_library();
+}
+
+/* None there (an agent of an earlier version says the same), too large, or of something else:
+   nothing is kept and no binary counts as missing. */
+static void test_fetch_debug_refuses(void **state)
+{
+	const uint32_t debug = 7 | VMPROF_OBJECT_DEBUG;
+
+	(void)state;
+	fetch_library();
+	assert_int_equal(piece(debug, 0, 0, "", ENOENT), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.debug_refused, 0);
+	free_library();
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(remove_cache(NULL), 0);
+	assert_int_equal(make_cache(NULL), 0);
+	fetch_library();
+	assert_int_equal(part(debug, 0, VMP_FETCH_DEBUG_BYTES + 1, lib.debug, 4096), 1);
+	assert_int_equal(asks(), 0);
+	assert_int_equal(fetch.debug_refused, 1);
+	free_library();
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(remove_cache(NULL), 0);
+	assert_int_equal(make_cache(NULL), 0);
+	fetch_library();
+	memset(memmem(lib.debug, 4096, "\xab\xcd\xef\x01", 4), 0, 4);
+	part(debug, 0, lib.debug_len, lib.debug, 4096);
+	assert_int_equal(asks(), debug);
+	part(debug, 4096, lib.debug_len, lib.debug, lib.debug_len - 4096);
+	assert_int_equal(fetch.debug_refused, 1);
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(files_in_cache(), 1);
+	free_library();
 }
 
 static void test_fetch_timeout(void **state)
 {
 	(void)state;
 	now_ns = SECOND;
-	vmp_fetch_add(&fetch, 1, 8, NULL, 0, "u-1/abcd");
-	vmp_fetch_add(&fetch, 2, 8, NULL, 0, "abce");
-	assert_non_null(vmp_fetch_next(&fetch, now_ns));
+	add(1, 8, NULL, 0, "u-1/abcd");
+	add(2, 8, NULL, 0, "abce");
+	assert_int_equal(asks(), 1);
 	piece(1, 0, 8, "ha", 0);
 	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS);
 	assert_int_equal(fetch.failed, 0);
 	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS + 1);
 	assert_int_equal(fetch.failed, 1);
 	assert_int_equal(piece(1, 2, 8, "late", 0), 0);
-	vmp_fetch_abort(&fetch);
+	vmp_fetch_abort(&fetch, -ECANCELED);
 	assert_int_equal(fetch.failed, 2);
 	assert_int_equal(files_in_cache(), 0);
+}
+
+/* An object or another file of the cache, last used @ago seconds before now */
+static void put_object(const char *name, size_t bytes, time_t ago)
+{
+	struct timespec when[2] = { { time(NULL) - ago, 0 }, { time(NULL) - ago, 0 } };
+	char file[4096], *zeros = calloc(1, bytes + 1);
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/%s", cache, name);
+	*strrchr(file, '/') = 0;
+	assert_int_equal(vmp_make_dirs(file, 0700), 0);
+	file[strlen(file)] = '/';
+	fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(vmp_write_all(fd, zeros, bytes), 0);
+	assert_int_equal(futimens(fd, when), 0);
+	close(fd);
+	free(zeros);
+}
+
+static int is_there(const char *name)
+{
+	char file[4096];
+
+	snprintf(file, sizeof(file), "%s/%s", cache, name);
+	return !access(file, F_OK);
+}
+
+static void test_cache_trim(void **state)
+{
+	(void)state;
+	put_object("u-1/ab/cd", 1000, 5000);
+	put_object("u-1/ab/ce", 1000, 9000);
+	put_object("u-2/ab/cd", 1000, 7000);
+	put_object("u-2/ff/00", 1000, 10);
+	assert_int_equal(vmp_cache_trim(4000, time(NULL)), 4000);
+	assert_int_equal(files_in_cache(), 4);
+	/* one that is needed again is young again */
+	assert_int_equal(add(1, 1000, NULL, 0, "u-1/abce"), 0);
+	assert_int_equal(vmp_cache_trim(3500, time(NULL)), 3000);
+	assert_false(is_there("u-2/ab/cd"));
+	assert_int_equal(vmp_cache_trim(0, time(NULL)), 2000);
+	assert_true(is_there("u-1/ab/ce") && is_there("u-2/ff/00"));
+}
+
+/* What does not fit any more is counted, and nothing is left of it. */
+static void test_cache_is_full(void **state)
+{
+	uint64_t room = 10;
+
+	(void)state;
+	now_ns = SECOND;
+	fetch.cache_room = &room;
+	add(1, 8, NULL, 0, "u-1/abcd");
+	add(2, 8, NULL, 0, "u-1/abce");
+	add(3, UINT64_MAX / 2, NULL, 0, "u-1/abcf");	/* too much already */
+	assert_int_equal(asks(), 1);
+	assert_int_equal(room, 2);
+	piece(1, 0, 8, "halffull", 0);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(files_in_cache(), 1);
+}
+
+static void test_leftovers(void **state)
+{
+	(void)state;
+	setenv("VMPROF_DIR", cache, 1);
+	put_object("u-1/ab/cd", 8, 5000);
+	put_object("u-1/ab/cd.debug", 8, 5000);		/* lies there by hand */
+	put_object("u-1/ab/cd.x0Y9zZ", 8, 5000);	/* its collector was killed */
+	put_object("u-1/ab/ce.x0Y9zZ", 8, 5);		/* it may be arriving */
+	put_object("web01/2026.vmprof", 8, 5000);
+	put_object("web01/2026.vmprof.new", 8, 5000);
+	put_object("web01/2027.vmprof.new", 8, 5);
+	assert_int_equal(vmp_sweep_leftovers(time(NULL)), 2);
+	assert_false(is_there("u-1/ab/cd.x0Y9zZ") || is_there("web01/2026.vmprof.new"));
+	assert_int_equal(files_in_cache(), 5);
+	unsetenv("VMPROF_DIR");
+	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	assert_int_equal(vmp_cache_trim(0, time(NULL)), 0);
 }
 
 /* ------------------------------------------------ messages, state, socket */
@@ -516,6 +901,30 @@ static void test_control(void **state)
 	assert_int_equal(vmp_control_read(&c, p[1].fd, &k), VMP_CONTROL_NOTHING);
 	vmp_control_close(&c);
 	unsetenv("VMPROF_RUN_DIR");
+}
+
+static void test_log_has_an_end(void **state)
+{
+	struct vmp_logfile log;
+	char path[128], *text;
+	size_t len;
+	int i;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/log", cache);
+	vmp_logfile_open(&log, path);
+	for (i = 0; i < 100000; i++)
+		vmp_logfile_line(&log, "warning: ", "the agent answers, guest kernel 6.12 (again)");
+	vmp_logfile_close(&log);
+	assert_int_equal(vmp_file_read(path, 16 << 20, &text, &len), 0);
+	assert_true(len > VMP_LOGFILE_BYTES);
+	assert_true(len < VMP_LOGFILE_BYTES + 4096);
+	assert_non_null(strstr(text + len - 200, "the log ends here"));
+	free(text);
+	/* and none where there is no place for it */
+	vmp_logfile_open(&log, "/nonexistent/log");
+	vmp_logfile_line(&log, "", "nothing");
+	vmp_logfile_close(&log);
 }
 
 static void test_state(void **state)
@@ -562,6 +971,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_AGENT(test_whole_conversation),
 		WITH_AGENT(test_agent_restarts),
+		WITH_AGENT(test_old_agent_restarts),
+		WITH_AGENT(test_slow_agent),
 		WITH_AGENT(test_agent_dies_within_a_frame),
 		WITH_AGENT(test_versions),
 		WITH_AGENT(test_left_over_frames),
@@ -569,13 +980,23 @@ int main(void)
 		WITH_AGENT(test_losses_add_up),
 		WITH_AGENT(test_credit),
 		WITH_AGENT(test_talks_too_much),
+		WITH_AGENT(test_false_headers),
+		WITH_AGENT(test_hello_flood),
+		WITH_AGENT(test_keeps_no_more),
 		WITH_AGENT(test_stop_without_agent),
 		WITH_AGENT(test_port_closed_by_guest),
 		WITH_AGENT(test_end_of_stream),
 		WITH_CACHE(test_fetch),
 		WITH_CACHE(test_fetch_refuses),
+		WITH_CACHE(test_fetch_forbidden),
+		WITH_CACHE(test_fetch_debug),
+		WITH_CACHE(test_fetch_debug_refuses),
 		WITH_CACHE(test_fetch_timeout),
+		WITH_CACHE(test_cache_trim),
+		WITH_CACHE(test_cache_is_full),
+		WITH_CACHE(test_leftovers),
 		WITH_CACHE(test_control),
+		WITH_CACHE(test_log_has_an_end),
 		WITH_CACHE(test_state),
 	};
 

@@ -13,23 +13,12 @@
 #include "model/elfsyms.h"
 #include "model/resolve.h"
 #include "report/profile.h"
+#include "util/below.h"
 
 static char *dir, file[128], debug_path[128];
 
 /* Run in the test's folder. */
-__attribute__((format(printf, 1, 2)))
-static void sh(const char *fmt, ...)
-{
-	char cmd[2048];
-	int n = snprintf(cmd, sizeof(cmd), "cd %s && ", dir);
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(cmd + n, sizeof(cmd) - n, fmt, ap);
-	va_end(ap);
-	if (system(cmd))
-		fail_msg("failed: %s", cmd);
-}
+#define sh(...) gen_sh(dir, __VA_ARGS__)
 
 static const char source[] =
 	"#include <stdio.h>\n"
@@ -99,10 +88,13 @@ static uint64_t nm(const char *symbol)
 static const char *called_as(uint64_t addr, const char *name)
 {
 	static char buf[256];
+	const struct vmp_elf_place place = {
+		.folder = VMP_BELOW_HOST, .path = file, .name = name, .sysroot = VMP_BELOW_HOST,
+	};
 	const struct vmp_symbol *s;
 	struct vmp_elf *e;
 
-	assert_int_equal(vmp_elf_open_as(&e, file, name), 0);
+	assert_int_equal(vmp_elf_open_place(&e, &place), 0);
 	s = vmp_elf_symbol(e, addr);
 	snprintf(buf, sizeof(buf), "%s", s ? s->name : "(none)");
 	vmp_elf_close(e);

@@ -12,7 +12,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "export/decode.h"
+#include "model/decode.h"
 #include "export/format.h"
 #include "export/insn.h"
 #include "export/order.h"
@@ -105,6 +105,7 @@ static void write_hostile(void)
 	gen_hello(&g, 1500, 1, 0);
 	snprintf(ksyms, sizeof(ksyms), "ffffffff81000000 T <script>;=\033[1m\xff\nffffffff81001000 T end\n");
 	gen_ksyms(&g, ksyms);
+	gen_tasks(&g, 1550, 0);
 	for (i = 0; i < 2 * NR_EVIL; i++) {
 		uint64_t cr3 = CR3_A + (i << 16);
 		uint32_t pid = 100 + (uint32_t)i;
@@ -122,6 +123,11 @@ static void write_hostile(void)
 		counted(GEN_VM, 2000 + 10 * i, CR3_A + (i << 16), LIB + 0x40, 0);
 		gen_guest(&g, GEN_VM, 2005 + 10 * i, CR3_A + (i << 16), 0, GEN_KERNEL, 1);
 	}
+	for (i = 0; i < NR_EVIL; i++) {
+		gen_task(&g, GEN_VM, 0, 3000 + i, 500 + (uint32_t)i, 100 + (uint32_t)i,
+			 i % 2 ? VMPROF_TASK_KTHREAD : 0, evil[i]);
+		gen_thread(&g, GEN_VM, 3000 + i, CR3_A + (i << 16), 0, GEN_KERNEL, 500 + (uint32_t)i);
+	}
 	gen_records_flush(&g, 0, 2000, 4000);
 	gen_end(&g);
 }
@@ -132,7 +138,7 @@ static int setup(void **state)
 	dir = gen_dir();
 	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
 	setenv("VMPROF_OBJCACHE", dir, 1);
-	choice = (struct vmp_choice){ .vcpu = -1, .pid = -1 };
+	choice = (struct vmp_choice){ .vcpu = -1, .pid = -1, .samples = 1 };
 	return 0;
 }
 
@@ -149,12 +155,62 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Two threads of "app", one of the kernel's on its CR3 */
+static void write_threads(void)
+{
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_tasks(&g, 1550, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_task(&g, GEN_VM, 0, 2000, 11, 10, 0, "worker-a");
+	gen_thread(&g, GEN_VM, 2000, CR3_A, 3, 0x401000, 11);
+	gen_task(&g, GEN_VM, 0, 2100, 12, 10, 0, "worker-b");
+	gen_thread(&g, GEN_VM, 2100, CR3_A, 3, 0x401000, 12);
+	gen_task(&g, GEN_VM, 0, 2200, 37, 37, VMPROF_TASK_KTHREAD, "kworker/0:1");
+	gen_thread(&g, GEN_VM, 2200, CR3_A, 0, GEN_KERNEL, 37);
+	gen_records_flush(&g, 0, 2000, 2200);
+	gen_end(&g);
+}
+
+static void write_as(const char *format, int indent);
+
+/* Sums that threads counted are those of single samples, in every format */
+static void same_sums(void)
+{
+	static const char *const all[] = { "pprof", "folded", "speedscope", "csv", "json", "xml" };
+	char *wanted[6];
+	size_t len[6], i;
+
+	for (i = 0; i < 6; i++) {
+		write_as(all[i], 0);
+		wanted[i] = output;
+		len[i] = output_len;
+		output = NULL;
+	}
+	vmp_table_destroy(table);
+	choice.samples = 0;
+	assert_int_equal(vmp_table_create(&table, model, &choice), 0);
+	choice.samples = 1;
+	for (i = 0; i < 6; i++) {
+		write_as(all[i], 0);
+		assert_int_equal(output_len, len[i]);
+		assert_memory_equal(output, wanted[i], len[i]);
+		free(wanted[i]);
+	}
+	vmp_table_destroy(table);
+	assert_int_equal(vmp_table_create(&table, model, &choice), 0);
+}
+
 static void load(void)
 {
 	if (!model)
 		assert_int_equal(vmp_model_open(&model, path), 0);
 	vmp_table_destroy(table);
 	assert_int_equal(vmp_table_create(&table, model, &choice), 0);
+	same_sums();
 }
 
 static void write_as(const char *format, int indent)
@@ -188,7 +244,7 @@ static void test_table(void **state)
 	assert_int_equal(d->sum.samples, 7);
 	assert_int_equal(d->sum.cycles, 4000);
 	assert_int_equal(d->sum.instructions, 1600);
-	assert_int_equal(table->counted, 5);
+	assert_int_equal(table->counted, 1);
 	/* app 10 in two functions, app 20 at one that is one of them, VMM, steal, secret */
 	assert_int_equal(table->lines.nr, 6);
 	assert_int_equal(table->tracks.nr, 3);
@@ -288,7 +344,7 @@ static void test_order_of_time(void **state)
 	load();
 	write_as("perf-script", 0);
 	assert_memory_equal(output, "web01:app    10 [000]     0.000001000:    1000000 cycles:\n"
-				    "\t    7f0000100123 [libapp.so+0x2123] (/usr/lib/libapp.so)\n\n"
+				    "\t    7f0000000123 [libapp.so+0x2123] (/usr/lib/libapp.so)\n\n"
 				    "web01:app    20 [001]     0.000001500:", 155);
 	says("web01:[VMM]  1000 [000]     0.000002200:    1000000 cycles:\n"
 	     "\tffffffff90000010 svm_vcpu_run ([kvm_amd])\n");
@@ -299,6 +355,32 @@ static void test_order_of_time(void **state)
 	says("\"name\":\"app\",\"cat\":\"process\",\"ts\":1.000,\"dur\":1.200,\"args\":{\"samples\":2,\"pid\":10}}");
 	write_as("gecko", 0);
 	says("\"data\":[\n[1,0.001500,0],\n[1,0.002500,0]]}}");
+}
+
+/* With threads there is a task for each; without, processes are told apart and nothing else */
+static void test_threads(void **state)
+{
+	(void)state;
+	write_threads();
+	load();
+	assert_int_equal(table->tasks.nr, 2);
+	assert_string_equal(vmp_table_str(table, table->tasks.v[0].comm), "[kworker/0:1]");
+	assert_string_equal(vmp_table_str(table, table->tasks.v[1].comm), "app");
+	assert_int_equal(table->lines.nr, 2);
+	choice.threads = 1;
+	choice.addresses = 1;
+	load();
+	assert_int_equal(table->tasks.nr, 3);
+	assert_int_equal(table->tasks.v[1].tid, 11);
+	assert_int_equal(table->tasks.v[2].tid, 12);
+	assert_string_equal(vmp_table_str(table, table->tasks.v[2].thread), "worker-b");
+	write_as("perf-script", 0);
+	says("web01:app    10/11 [000]     0.000001000:");
+	says("web01:app    10/12 [000]     0.000001100:");
+	says("web01:[kworker/0:1]    37/37 [000]     0.000001200:");
+	write_as("pprof", 0);
+	assert_non_null(memmem(output, output_len, "thread_name", 11));
+	assert_non_null(memmem(output, output_len, "worker-b", 8));
 }
 
 /* A vCPU that was not sampled for a while did something else, or nothing */
@@ -441,7 +523,7 @@ static void test_hostile(void **state)
 	for (line = strtok_r(output, "\n", &p), i = 0; line; line = strtok_r(NULL, "\n", &p), i++)
 		if ((i % 2 ? line[0] != '\t' : line[strlen(line) - 1] != ':'))
 			fail_msg("line %zu is '%s'", i, line);
-	assert_int_equal(i, 2 * 4 * NR_EVIL);
+	assert_int_equal(i, 2 * 5 * NR_EVIL);
 	write_as("pprof", 0);
 	assert_null(memmem(output, output_len, "\033[", 2));
 	assert_null(memmem(output, output_len, "\033]", 2));
@@ -462,7 +544,7 @@ static void test_packed(void **state)
 	assert_true(vmp_out_packed(name));
 	assert_false(vmp_out_packed(".zst"));
 	assert_false(vmp_out_packed(NULL));
-	assert_int_equal(vmp_out_open(&o, name, 0), 0);
+	assert_int_equal(vmp_out_open(&o, name, VMP_PACK_NONE), 0);
 	for (i = 0; i < 100000; i++)
 		fprintf(o.stream, "line %u\n", i);
 	assert_int_equal(vmp_out_close(&o, 0), 0);
@@ -475,7 +557,7 @@ static void test_packed(void **state)
 	free(packed);
 
 	snprintf(name, sizeof(name), "%s/x.gz", dir);
-	assert_int_equal(vmp_out_open(&o, name, 1), 0);
+	assert_int_equal(vmp_out_open(&o, name, VMP_PACK_GZIP), 0);
 	for (i = 0; i < 100000; i++)
 		fprintf(o.stream, "line %u\n", i);
 	assert_int_equal(vmp_out_close(&o, 0), 0);
@@ -492,16 +574,16 @@ static void test_failed_output(void **state)
 
 	(void)state;
 	snprintf(name, sizeof(name), "%s/half", dir);
-	assert_int_equal(vmp_out_open(&o, name, 0), 0);
+	assert_int_equal(vmp_out_open(&o, name, VMP_PACK_NONE), 0);
 	fputs("half of it", o.stream);
 	assert_int_equal(vmp_out_close(&o, 1), 0);
 	assert_int_equal(access(name, F_OK), -1);
-	assert_int_equal(vmp_out_open(&o, "/dev/full", 1), 0);
+	assert_int_equal(vmp_out_open(&o, "/dev/full", VMP_PACK_GZIP), 0);
 	fputs("text", o.stream);
 	assert_int_equal(vmp_out_close(&o, 0), -ENOSPC);
 	assert_int_equal(access("/dev/full", F_OK), 0);
 	snprintf(name, sizeof(name), "%s/no/such", dir);
-	assert_int_equal(vmp_out_open(&o, name, 0), -ENOENT);
+	assert_int_equal(vmp_out_open(&o, name, VMP_PACK_NONE), -ENOENT);
 }
 
 #ifdef HAVE_CAPSTONE
@@ -582,7 +664,8 @@ static void test_instruction_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_table), T(test_filters), T(test_addresses), T(test_order_of_time), T(test_gap), cmocka_unit_test(test_order), T(test_spool),
+		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_order_of_time),
+		T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE
 		cmocka_unit_test(test_decode), T(test_instruction_mix),

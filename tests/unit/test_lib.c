@@ -396,6 +396,74 @@ static void test_msg_bulk_limits(void **state)
 	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_OBJECT, &o, sizeof(o), &msg), -EBADMSG);
 }
 
+static void test_msg_jitmap(void **state)
+{
+	struct { struct vmprof_jitmap j; char text[8]; } j = { .j = { .tsc = 5, .tgid = 6, .after = 7 }, .text = "1 1 abc\n" };
+	size_t len;
+
+	(void)state;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_JITMAP, &j, sizeof(j), &msg), 0);
+	assert_int_equal(msg.jitmap.tsc, 5);
+	assert_int_equal(msg.jitmap.tgid, 6);
+	assert_int_equal(msg.jitmap.after, 7);
+	assert_int_equal(msg.jitmap.text.len, 8);
+	for (len = 0; len < sizeof(j); len++)	/* no text, or not whole lines */
+		assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_JITMAP, &j, len, &msg), -EBADMSG);
+	assert_true(vmp_msg_is_bulk(VMPROF_MSG_JITMAP) && vmp_msg_is_bulk(VMPROF_MSG_OBJECT));
+	assert_false(vmp_msg_is_bulk(VMPROF_MSG_EXIT) || vmp_msg_is_bulk(0x4242));
+}
+
+static void test_msg_tasks(void **state)
+{
+	struct { struct vmprof_task_layout t; struct vmprof_task_cpu cpu[2]; } t = {
+		.t = { .tsc = 5, .linear_base = 6, .linear_bytes = 7, .init_task = 8, .init_task_gpa = 9,
+		       .flags_offset = 10, .pid_offset = 11, .tgid_offset = 12, .comm_offset = 13,
+		       .kthread_flag = 14, .nr_cpus = 2 },
+		.cpu = { { .apic_id = 3, .current_gpa = 4096 }, { .apic_id = 1, .current_gpa = 8192 } },
+	};
+	struct vmp_msg_task_cpu cpu;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, sizeof(t), &msg), 0);
+	assert_int_equal(msg.tasks.tsc, 5);
+	assert_int_equal(msg.tasks.linear_base, 6);
+	assert_int_equal(msg.tasks.linear_bytes, 7);
+	assert_int_equal(msg.tasks.init_task, 8);
+	assert_int_equal(msg.tasks.init_task_gpa, 9);
+	assert_int_equal(msg.tasks.flags_offset, 10);
+	assert_int_equal(msg.tasks.pid_offset, 11);
+	assert_int_equal(msg.tasks.tgid_offset, 12);
+	assert_int_equal(msg.tasks.comm_offset, 13);
+	assert_int_equal(msg.tasks.kthread_flag, 14);
+	assert_int_equal(msg.tasks.lack, VMPROF_TASKS_LACK_NONE);
+	assert_true(vmp_agent_msg_next_cpu(&msg.tasks, &cpu));
+	assert_int_equal(cpu.apic_id, 3);
+	assert_int_equal(cpu.current_gpa, 4096);
+	assert_true(vmp_agent_msg_next_cpu(&msg.tasks, &cpu));
+	assert_int_equal(cpu.apic_id, 1);
+	assert_int_equal(cpu.current_gpa, 8192);
+	assert_false(vmp_agent_msg_next_cpu(&msg.tasks, &cpu));
+	for (len = 0; len < sizeof(t); len++)
+		assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, len, &msg), -EBADMSG);
+	t.t.nr_cpus = UINT32_MAX;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, sizeof(t), &msg), -EBADMSG);
+	t.t.nr_cpus = 0;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, sizeof(t.t), &msg), 0);
+}
+
+/* One CPU more than there may be, and all of them sent */
+static void test_msg_tasks_too_many(void **state)
+{
+	static struct { struct vmprof_task_layout t; struct vmprof_task_cpu cpu[VMPROF_TASKS_CPUS_MAX + 1]; } t;
+
+	(void)state;
+	t.t.nr_cpus = VMPROF_TASKS_CPUS_MAX;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, sizeof(t), &msg), 0);
+	t.t.nr_cpus++;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &t, sizeof(t), &msg), -EBADMSG);
+}
+
 static void test_msg_unknown(void **state)
 {
 	(void)state;
@@ -424,6 +492,9 @@ int main(void)
 		cmocka_unit_test(test_msg_exit_too_much),
 		cmocka_unit_test(test_msg_file_limits),
 		cmocka_unit_test(test_msg_bulk_limits),
+		cmocka_unit_test(test_msg_jitmap),
+		cmocka_unit_test(test_msg_tasks),
+		cmocka_unit_test(test_msg_tasks_too_many),
 		cmocka_unit_test(test_msg_unknown),
 	};
 

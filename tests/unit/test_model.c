@@ -55,7 +55,7 @@ static void finish(void)
 	assert_int_equal(vmp_model_open(&model, path), 0);
 }
 
-static void run(enum vmp_by by)
+static void run(uint32_t by)
 {
 	struct vmp_options o = { .by = by, .vcpu = -1, .pid = -1 };
 
@@ -449,6 +449,31 @@ static void test_two_reboots(void **state)
 	assert_int_equal(of_process("web01", "third", 10), 2);
 }
 
+/* A guest may say that it booted as often as it likes: memory and time stay bounded. */
+static void test_boot_flood(void **state)
+{
+	const struct vmp_space *s;
+	uint64_t tsc;
+	uint32_t i, e;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		gen_hello(&g, 1500 + i, (uint8_t)i, 0);
+	finish();
+	s = &model->vms.v[0].space;
+	assert_int_equal(model->vms.v[0].boots.nr, VMP_BOOTS_MAX);
+	/* twice it says the last one again: that is the agent, not the guest */
+	assert_int_equal(model->vms.v[0].more_boots, 1000 - VMP_BOOTS_MAX - 2);
+	assert_int_equal(model->vms.v[0].hellos, 1000);
+	assert_int_equal(s->epochs.nr, VMP_BOOTS_MAX);
+	for (tsc = 0; tsc < 2000; tsc++) {
+		for (e = s->epochs.nr - 1; e && s->epochs.v[e].begin > tsc; e--)
+			;
+		assert_int_equal(vmp_space_epoch_at(s, tsc), e);
+	}
+	assert_int_equal(vmp_space_epoch_at(s, UINT64_MAX), VMP_BOOTS_MAX - 1);
+}
+
 /* CPUs' messages may overtake each other: time counts, not arrival. */
 static void test_out_of_order(void **state)
 {
@@ -525,6 +550,25 @@ static void test_maps_in_time(void **state)
 	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 16);
 	assert_int_equal(domain("web01")->why[VMP_WHY_NO_OBJECT], 7);
 	assert_int_equal(domain("web01")->with_function, 0);
+}
+
+/* Nobody compares a mapping with a million others. */
+static void test_map_flood(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "app");
+	for (i = 0; i < VMP_IMAGE_MAPS_MAX + 1000; i++)
+		gen_map(&g, 2100, CR3_A, 10, 0x7f0000000000 + i * 0x10000ULL, 0x7f0000008000 + i * 0x10000ULL, 0, 101, "/lib/one.so");
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f0000001234, 1);
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f0000001234 + i * 0x10000ULL - 0x10000, 2);
+	finish();
+	assert_int_equal(model->vms.v[0].space.maps_over, 1000);
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[one.so+0x1234]", "one.so"), 1);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 2);
 }
 
 static void test_maps_through_fork_and_exit(void **state)
@@ -738,21 +782,20 @@ static void test_migration(void **state)
 
 struct needed {
 	uint32_t vm[8], file[8];
-	char key[8][VMP_OBJKEY_MAX];
+	char key[8][VMP_OBJKEY_MAX], path[8][64];
 	int nr;
 };
 
-static int on_needed(void *arg, uint32_t vm, uint32_t file, uint64_t bytes, const uint8_t *build_id,
-		     size_t build_id_len, const char *key)
+static int on_needed(void *arg, const struct vmp_needed *needed)
 {
 	struct needed *n = arg;
 
-	(void)build_id;
-	assert_true(bytes > 0);
-	assert_true(build_id_len == 2 || strstr(key, "/x"));
-	n->vm[n->nr] = vm;
-	n->file[n->nr] = file;
-	snprintf(n->key[n->nr++], sizeof(n->key[0]), "%s", key);
+	assert_true(needed->bytes > 0);
+	assert_true(needed->build_id_len == 2 || strstr(needed->key, "/x"));
+	n->vm[n->nr] = needed->vm;
+	n->file[n->nr] = needed->file;
+	snprintf(n->path[n->nr], sizeof(n->path[0]), "%s", needed->path);
+	snprintf(n->key[n->nr++], sizeof(n->key[0]), "%s", needed->key);
 	return 0;
 }
 
@@ -811,9 +854,14 @@ static void test_needed_after_reboot(void **state)
 	gen_file(&g, 7, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
 	finish();
 	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
-	assert_int_equal(n.nr, 1);	/* and once only */
+	assert_int_equal(n.nr, 2);	/* and once only */
 	assert_int_equal(n.file[0], 7);
 	assert_string_equal(n.key[0], "u-1000/12ab");
+	assert_string_equal(n.path[0], "/bin/app");
+	/* the agent has no handle for it, but its build-id says what it is */
+	assert_int_equal(n.file[1], 0);
+	assert_string_equal(n.key[1], "u-1000/12ac");
+	assert_string_equal(n.path[1], "/lib/gone.so");
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -826,8 +874,8 @@ int main(void)
 		T(test_restart_closes), T(test_restart_without_snapshot), T(test_final_snapshot),
 		T(test_first_snapshot), T(test_pti), T(test_no_pti), T(test_reboot),
 		T(test_reboot_without_arrival_times), T(test_two_reboots),
-		T(test_out_of_order), T(test_pid_reuse_and_names), T(test_agent_restart),
-		T(test_maps_in_time), T(test_maps_through_fork_and_exit), T(test_maps_after_exec),
+		T(test_boot_flood), T(test_out_of_order), T(test_pid_reuse_and_names), T(test_agent_restart),
+		T(test_maps_in_time), T(test_map_flood), T(test_maps_through_fork_and_exit), T(test_maps_after_exec),
 		T(test_kernel), T(test_no_agent), T(test_migration), T(test_needed),
 		T(test_needed_after_reboot),
 		cmocka_unit_test(test_clock_moves), cmocka_unit_test(test_clock_skew),

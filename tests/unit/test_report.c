@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* test_report.c - totals, rows, filters, exit names, and that no foreign byte reaches the terminal. */
-#include "gen.h"
+#include "profiled.h"
 
 #include <json-c/json.h>
 #include <locale.h>
 
+#include "capture/block.h"
 #include "report/exits.h"
-#include "report/profile.h"
 #include "report/render.h"
 
 #define CR3_A	0x5000000ULL
 #define CR3_B	0x6000000ULL
 
-static char *dir, path[128];
-static struct gen g;
-static struct vmp_model *model;
-static struct vmp_profile *profile;
 static struct vmp_options options;
-static char *output;
 
 /* Two VMs; web01: 10 kernel, 20 user (5 of pid 20), 4 + 2 VMM, 8 steal; others 3 */
 static void write_capture(const char *comm)
@@ -48,40 +43,18 @@ static void write_capture(const char *comm)
 	gen_records_flush(&g, 0, 2000, 1000002000);
 }
 
-static void load(void)
-{
-	gen_end(&g);
-	assert_int_equal(vmp_model_open(&model, path), 0);
-}
-
 static int setup(void **state)
 {
 	(void)state;
-	dir = gen_dir();
-	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
-	setenv("VMPROF_OBJCACHE", dir, 1);
+	profiled_setup();
 	options = (struct vmp_options){ .vcpu = -1, .pid = -1 };
 	write_capture("app");
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	vmp_profile_destroy(profile);
-	vmp_model_close(model);
-	free(output);
-	profile = NULL;
-	model = NULL;
-	output = NULL;
-	gen_rmdir(dir);
-	return 0;
-}
-
 static void run(void)
 {
-	vmp_profile_destroy(profile);
-	assert_int_equal(vmp_profile_create(&profile, model, &options), 0);
+	profiled_make(&options);
 }
 
 static void render(void (*fn)(FILE *, const struct vmp_profile *, const struct vmp_options *,
@@ -105,7 +78,7 @@ static void test_totals(void **state)
 	const struct vmp_domain *d;
 
 	(void)state;
-	load();
+	profiled_load();
 	run();
 	assert_int_equal(profile->domains.nr, 2);
 	d = &profile->domains.v[0];
@@ -125,7 +98,7 @@ static void test_totals(void **state)
 static void test_text(void **state)
 {
 	(void)state;
-	load();
+	profiled_load();
 	run();
 	render(vmp_render_text);
 	says("Domain web01\nTotal samples: 44   OS:USER:steal = 22.73% : 45.45% : 18.18%   VMM: 13.64%\n");
@@ -139,7 +112,7 @@ static void test_text(void **state)
 	says("Domain web02\nTotal samples: 0");
 	says("No samples.");
 	says("30 of 30 guest samples (100.00%) came by NMI");
-	says("with process 100.00%, with function 33.33%");
+	says("with process 100.00%, with function 33.33%, with both 33.33%");
 	says("15 (50.00%) without function: the program's file is not in the object cache");
 	says("3 samples of other host work");
 	says_not("WARNING");
@@ -155,7 +128,7 @@ static uint64_t shown(void)
 static void test_filters(void **state)
 {
 	(void)state;
-	load();
+	profiled_load();
 	options.pid = 20;
 	assert_int_equal(shown(), 5);
 	assert_int_equal(profile->domains.v[0].total, 44);	/* percentages stay those of the whole */
@@ -204,7 +177,7 @@ static const char *name(uint32_t str)
 static void test_groups(void **state)
 {
 	(void)state;
-	load();
+	profiled_load();
 	options.by = VMP_BY_PROCESS;
 	run();
 	assert_int_equal(profile->domains.v[0].rows.nr, 4);
@@ -214,21 +187,23 @@ static void test_groups(void **state)
 	assert_string_equal(name(row(1)->comm), "[steal]");
 	options.by = VMP_BY_EXIT;
 	run();
-	assert_string_equal(name(row(0)->exit), "(in guest)");
+	assert_string_equal(name(row(0)->cause), "(in guest)");
 	assert_int_equal(row(0)->samples, 20);
-	options.sort[0] = VMP_SORT_EXIT;
+	options.sort[0] = (struct vmp_sort){ VMP_COL_EXIT, 1 };
+	options.nr_sort = 1;
 	run();
-	assert_string_equal(name(row(profile->domains.v[0].rows.nr - 1)->exit), "NPF");
-	options.sort[0] = 0;
+	assert_string_equal(name(row(profile->domains.v[0].rows.nr - 1)->cause), "NPF");
+	options.nr_sort = 0;
 	options.by = VMP_BY_VCPU;
 	run();
 	assert_int_equal(profile->domains.v[0].rows.nr, 1);
-	assert_int_equal(row(0)->vcpu, 0);
+	assert_int_equal(row(0)->track, 0);
 	options.by = VMP_BY_MODULE;
 	run();
 	assert_string_equal(name(row(0)->module), "app");
 	options.by = VMP_BY_FUNCTION;
-	options.sort[0] = VMP_SORT_FUNCTION;
+	options.sort[0] = (struct vmp_sort){ VMP_COL_FUNCTION, 1 };
+	options.nr_sort = 1;
 	run();
 	assert_true(strcmp(name(row(0)->function), name(row(1)->function)) <= 0);
 	assert_true(strcmp(name(row(1)->function), name(row(2)->function)) <= 0);
@@ -238,7 +213,7 @@ static void test_groups(void **state)
 static void test_all_host(void **state)
 {
 	(void)state;
-	load();
+	profiled_load();
 	options.all_host = 1;
 	run();
 	assert_int_equal(profile->domains.nr, 3);
@@ -268,7 +243,7 @@ static void test_json(void **state)
 	struct json_object *o, *d, *rows;
 
 	(void)state;
-	load();
+	profiled_load();
 	run();
 	render(vmp_render_json);
 	o = json_tokener_parse(output);
@@ -277,6 +252,7 @@ static void test_json(void **state)
 	assert_int_equal(integer(member(o, "totals"), "guest_samples"), 30);
 	assert_int_equal(integer(member(o, "totals"), "resolved_process"), 30);
 	assert_int_equal(integer(member(o, "totals"), "resolved_function"), 10);
+	assert_int_equal(integer(member(o, "totals"), "resolved"), 10);
 	assert_int_equal(integer(member(o, "totals"), "samples"), 47);
 	d = json_object_array_get_idx(member(o, "domains"), 0);
 	assert_string_equal(json_object_get_string(member(d, "name")), "web01");
@@ -296,7 +272,7 @@ static void test_hostile_names(void **state)
 	(void)state;
 	gen_end(&g);
 	write_capture("\033]0;x\007\x9b\xff\xc2\x9b\n\t\"");
-	load();
+	profiled_load();
 	run();
 	render(vmp_render_text);
 	for (p = output; *p; p++)
@@ -320,7 +296,7 @@ static void test_no_agent_note(void **state)
 	gen_vm(&g, 3000, "my $web");
 	gen_guest(&g, 3000, 3000, CR3_A, 3, 0x401000, 1);
 	gen_records_flush(&g, 0, 3000, 3001);
-	load();
+	profiled_load();
 	run();
 	render(vmp_render_text);
 	says("on the host: vmprof attach --domain 'my $web'\n");
@@ -335,18 +311,19 @@ static void test_loss_names(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i <= VMPROF_GLOST_FILES; i++)
+	for (i = 0; i <= VMPROF_GLOST_JIT; i++)
 		assert_true(vmp_agent_loss_key(i) && vmp_agent_loss_text(i));
 	for (i = 0; i <= VMPROF_LOST_THROTTLED; i++)
 		assert_true(vmp_driver_loss_key(i) && vmp_driver_loss_text(i));
 	gen_frame(&g, VMPROF_MSG_LOST, &agent, sizeof(agent), NULL, 0);
 	gen_agent_flush(&g, GEN_VM, 0);
 	assert_int_equal(vmp_writer_block(g.w, VMPROF_CAP_TOTALS, 0, &totals, sizeof(totals), 0, 0), 0);
-	load();
+	profiled_load();
 	run();
 	render(vmp_render_text);
 	says("agent lost 16 task events: a probe");
 	says("agent lost 32 files");
+	says("agent lost 64 JIT maps");
 	render(vmp_render_json);
 	o = json_tokener_parse(output);
 	domain = json_object_array_get_idx(member(o, "domains"), 0);
@@ -379,7 +356,7 @@ static void test_losses(void **state)
 	gen_agent_flush(&g, GEN_VM, 0);
 	gen_text(&g, VMPROF_CAP_SUMMARY, 0,
 		 "{\"collector\":{\"samples\":1,\"dropped_records\":4,\"future_lost\":1,\"error\":\"disk full\"},\"vms\":[{\"vm\":1000,\"agent_bad_bytes\":5,\"agent_frames\":6}]}");
-	load();
+	profiled_load();
 	run();
 	assert_int_equal(vmp_machine_lost(&model->vms.v[0], VMPROF_GLOST_RING), 11);
 	render(vmp_render_text);
@@ -404,7 +381,7 @@ static void test_totals_over_records(void **state)
 	gen_records_flush(&g, 0, 0, 0);
 	assert_int_equal(vmp_writer_block(g.w, VMPROF_CAP_TOTALS, 0, &totals, sizeof(totals), 0, 0), 0);
 	assert_int_equal(vmp_writer_block(g.w, VMPROF_CAP_TOTALS, 1, &totals, sizeof(totals), 0, 0), 0);
-	load();
+	profiled_load();
 	assert_int_equal(model->driver.lost[0], 8);
 	assert_int_equal(model->driver.interrupts, 200);
 }
@@ -428,19 +405,51 @@ static void test_cut_capture(void **state)
 	says("bytes at the end of the capture were not read");
 }
 
-/* Wherever the file ends there is a report up to there, and a warning. */
+/* Where the payloads of the blocks of records end; padding behind them may lack. */
+static int record_ends(const uint8_t *all, size_t len, size_t *ends, int max)
+{
+	size_t at = sizeof(struct vmprof_cap_header);
+	struct vmprof_cap_block b;
+	int nr = 0;
+
+	for (; at < len; at += sizeof(b) + vmp_padded(b.stored_bytes)) {
+		memcpy(&b, all + at, sizeof(b));
+		if (b.type == VMPROF_CAP_RECORDS && nr < max)
+			ends[nr++] = at + sizeof(b) + b.stored_bytes;
+	}
+	return nr;
+}
+
+/* Wherever the file ends, the report has the sums of the whole blocks up to there, and a warning. */
 static void test_cut_anywhere(void **state)
 {
-	size_t len, cut;
+	static const unsigned int samples[] = { 47, 7, 11, 13 }, others[] = { 3, 0, 0, 0 };
+	uint64_t want, outside, total;
+	size_t len, cut, ends[4];
 	uint8_t *all;
+	uint32_t i;
 
 	(void)state;
+	for (i = 1; i < 4; i++) {
+		gen_guest(&g, i == 2 ? 2000 : GEN_VM, 3000 * i, CR3_A, 3, 0x401000, samples[i]);
+		gen_records_flush(&g, i & 1, 3000 * i, 3000 * i + samples[i]);
+	}
 	gen_end(&g);
 	all = gen_read(path, &len);
+	assert_int_equal(record_ends(all, len, ends, 4), 4);
 	for (cut = 0; cut < len; cut++) {
 		gen_write(path, all, cut);
 		assert_int_equal(vmp_model_open(&model, path), 0);
 		run();
+		for (want = outside = i = 0; i < 4; i++) {
+			want += ends[i] <= cut ? samples[i] : 0;
+			outside += ends[i] <= cut ? others[i] : 0;
+		}
+		for (total = i = 0; i < profile->domains.nr; i++)
+			total += profile->domains.v[i].total;
+		assert_int_equal(profile->samples, want);
+		assert_int_equal(profile->others, outside);
+		assert_int_equal(total, want - outside);
 		render(vmp_render_text);
 		says("WARNING: ");
 		render(vmp_render_json);
@@ -482,7 +491,7 @@ static void test_exit_names(void **state)
 	assert_false(vmp_exit_nmi(VMPROF_VENDOR_VMX, 0, 0x202));	/* not valid */
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, profiled_tear_down)
 
 int main(void)
 {

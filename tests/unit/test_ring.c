@@ -308,6 +308,44 @@ static void test_two_threads(void **state)
 	assert_int_equal(f->producer.records, records);
 }
 
+/* A sample and its branches: both, or one loss */
+static void test_split(void **state)
+{
+	struct fixture *f = *state;
+	struct vmprof_record *first, *second;
+	void *rec;
+	u64 records;
+
+	while (!put(f, 512, 0))
+		;
+	drop(f, peek(f));	/* 512 bytes are free */
+	records = f->producer.records;
+	f->producer.lost[VMPROF_LOST_FULL] = 0;
+	f->ring.lost_told = f->ring.lost_nr;
+	assert_int_equal(vmph_ring_reserve(&f->ring, VMPROF_REC_SAMPLE, 520, 1, &rec), -ENOSPC);
+	assert_int_equal(f->producer.lost[VMPROF_LOST_FULL], 1);
+	assert_int_equal(f->producer.records, records);
+	f->ring.lost_told = f->ring.lost_nr;	/* no LOST record goes before it */
+	assert_int_equal(vmph_ring_reserve(&f->ring, VMPROF_REC_SAMPLE, 136 + 96, 2, &rec), 0);
+	first = rec;
+	second = vmph_ring_split(&f->ring, rec, 136, VMPROF_REC_LBR);
+	assert_ptr_equal(second, (u8 *)first + 136);
+	assert_int_equal(first->type, VMPROF_REC_SAMPLE);
+	assert_int_equal(first->size, 136);
+	assert_int_equal(second->type, VMPROF_REC_LBR);
+	assert_int_equal(second->size, 96);
+	assert_int_equal(second->pcpu, 3);
+	vmph_ring_commit(&f->ring);
+	assert_int_equal(f->producer.records, records + 2);
+	while (peek(f)->type == VMPROF_REC_SAMPLE && peek(f)->size == 512)
+		drop(f, peek(f));
+	assert_int_equal(peek(f)->size, 136);
+	drop(f, peek(f));
+	assert_int_equal(peek(f)->type, VMPROF_REC_LBR);
+	drop(f, peek(f));
+	assert_null(peek(f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pad_is_exact, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_then_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exactly_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_split, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_tails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wake_level, setup, teardown),

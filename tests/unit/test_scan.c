@@ -256,7 +256,7 @@ struct drained {
 	int out_of_order;
 };
 
-static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_tally_weight *w)
+static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w)
 {
 	struct drained *d = arg;
 
@@ -283,7 +283,7 @@ static void test_tally(void **state)
 	assert_int_equal(vmp_tally_init(&t, 1 << 19, 1), 0);
 	for (i = 0; i < 10 * ADDRS; i++) {
 		uint32_t addr;
-		struct vmp_tally_weight w = { 0 };
+		struct vmp_weight w = { 0 };
 
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 		addr = (uint32_t)((x >> 33) % ADDRS);

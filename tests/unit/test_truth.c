@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <vmprof/agent_proto.h>
 
+#include "tests/truth/axis.c"
 #include "tests/truth/binomial.c"
 #include "tests/truth/exact.c"
+#include "tests/truth/host.c"
 
 /* Computed with whole fractions */
 static void test_binomial_known_values(void **state)
@@ -159,6 +162,113 @@ static void test_overflow_of(void **state)
 	exact_free(&x);
 }
 
+/* Two sides and two events overflowed before one interrupt: there are as many samples, and no more */
+static void test_overflows_of_one_interrupt(void **state)
+{
+	static const char four[] =
+		"vmprof-exact 1\ncpu 0 1000 9000\n"
+		"overflow 2100 host host kernel 0x8000 0x0 0x7c 0x10\n"
+		"overflow 2101 guest guest user 0x5000 0x7000 0x61 0x11\n"
+		"overflow 2102 host host kernel 0x8000 0x0 0x7c 0x12\n"
+		"overflow 2103 guest guest user 0x5000 0x7000 0x61 0x13\nend\n";
+	struct exact x;
+
+	(void)state;
+	assert_int_equal(read_text(&x, four, strlen(four)), 0);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST)->pc, 0x13);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0)->pc, 0x12);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0)->pc, 0x10);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST)->pc, 0x11);
+	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST));
+	exact_free(&x);
+}
+
+static void begin_at(struct vmp_space *space, uint64_t tsc, uint32_t pid)
+{
+	struct vmp_space_event ev = {
+		.tsc = tsc, .cr3 = 0x5000, .type = VMPROF_MSG_EXEC, .pid = pid, .tgid = pid, .ppid = 1,
+	};
+
+	assert_int_equal(vmp_space_event(space, &ev), 0);
+}
+
+/* A CR3 went from one process to the next at 2000: as deep in a residence as that is wrong */
+static void test_axis(void **state)
+{
+	struct exact_space s = { .cr3 = 0x5000, .flags = EXACT_GUEST | EXACT_USER };
+	struct vmp_space space;
+	struct axis a = { 0 };
+
+	(void)state;
+	vmp_space_init(&space);
+	assert_int_equal(vmp_space_epoch(&space, 100, 0), 0);
+	begin_at(&space, 1000, 10);
+	begin_at(&space, 2000, 11);
+	vmp_space_finish(&space);
+	s.first_tsc = 1500, s.last_tsc = 2000;
+	axis_residence(&a, &space, &s);
+	s.first_tsc = 2000, s.last_tsc = 3000;
+	axis_residence(&a, &space, &s);
+	s.first_tsc = 900, s.last_tsc = 1100;	/* its first owner's */
+	axis_residence(&a, &space, &s);
+	assert_int_equal(a.residences, 3);
+	assert_int_equal(a.inside, 0);
+	s.first_tsc = 1990, s.last_tsc = 2500;
+	axis_residence(&a, &space, &s);
+	s.first_tsc = 1500, s.last_tsc = 2003;
+	axis_residence(&a, &space, &s);
+	assert_int_equal(a.inside, 2);
+	assert_int_equal(a.worst, 10);
+	vmp_space_deinit(&space);
+}
+
+/* The NMI that was held back on the way into the guest names no exit */
+static void test_exit_of(void **state)
+{
+	struct vmprof_sample s = { .flags = VMPROF_SF_VCPU, .exit_reason = 0x400 };
+	struct exact_overflow o = { .exit = 0x400 };
+
+	(void)state;
+	assert_true(names_its_exit(&s, &o));
+	s.exit_reason = SVM_EXIT_NMI;
+	assert_false(names_its_exit(&s, &o));
+	o.exit = SVM_EXIT_NMI;
+	assert_true(names_its_exit(&s, &o));
+	s.flags = 0;
+	assert_false(names_its_exit(&s, &o));
+}
+
+/* A process has the CR3 that most of its overflows had; its other samples are held against that, too. */
+static void test_host_processes(void **state)
+{
+	struct vmprof_sample s = {
+		.hdr.type = VMPROF_REC_SAMPLE, .mode = VMPROF_MODE_OTHER_USER, .host_pid = 7,
+		.flags = VMPROF_SF_STEAL,
+	};
+	struct exact_space user = { .flags = EXACT_USER, .cr3 = 0x1000 };
+	struct exact_block b = { .cycles_at = 500 };
+	struct exact_overflow o = { .cr3 = 0x1000 };
+	struct host h = { 0 };
+
+	(void)state;
+	assert_int_equal(host_block(&h, NULL, &user, &b), 0);
+	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
+	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
+	o.cr3 = 0x2000;
+	s.flags = 0;
+	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
+	s.hdr.type = VMPROF_REC_INSTRUCTIONS;
+	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
+	assert_int_equal(host_finish(&h), 0);
+	assert_int_equal(host_proc_cr3(&h, 7), 0x1000);
+	assert_int_equal(host_proc_cr3(&h, 8), 0);
+	assert_int_equal(h.procs.nr, 1);
+	assert_int_equal(h.procs.v[0].cycles, 500);
+	assert_int_equal(h.procs.v[0].samples, 3);
+	assert_int_equal(h.procs.v[0].steal, 2);
+	host_free(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +278,10 @@ int main(void)
 		cmocka_unit_test(test_exact_cut),
 		cmocka_unit_test(test_exact_nonsense),
 		cmocka_unit_test(test_overflow_of),
+		cmocka_unit_test(test_overflows_of_one_interrupt),
+		cmocka_unit_test(test_axis),
+		cmocka_unit_test(test_exit_of),
+		cmocka_unit_test(test_host_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

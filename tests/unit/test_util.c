@@ -17,6 +17,7 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/opts.h"
+#include "util/room.h"
 #include "util/text.h"
 #include "util/units.h"
 
@@ -176,6 +177,17 @@ static void test_sizes_and_counts(void **state)
 	assert_int_equal(vmp_parse_count("1.5", &n), -EINVAL);
 	assert_int_equal(vmp_parse_count("1e6", &n), -EINVAL);
 	assert_int_equal(vmp_parse_count("", &n), -EINVAL);
+}
+
+/* Guests leave 100 MiB of a disk free, or a twentieth of a small one. */
+static void test_room(void **state)
+{
+	(void)state;
+	assert_int_equal(vmp_room_left(1ULL << 40, 1ULL << 30), (1ULL << 30) - VMP_ROOM_BYTES);
+	assert_int_equal(vmp_room_left(1ULL << 40, VMP_ROOM_BYTES), 0);
+	assert_int_equal(vmp_room_left(1ULL << 40, 5), 0);
+	assert_int_equal(vmp_room_left(20 << 20, 3 << 20), 2 << 20);
+	assert_true(vmp_room_at(-1) == UINT64_MAX);
 }
 
 static void test_amounts_for_people(void **state)
@@ -366,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_sizes_and_counts),
 		cmocka_unit_test(test_amounts_for_people),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_options_refused),
 		cmocka_unit_test_setup_teardown(test_capture_names, make_dir, remove_dir),

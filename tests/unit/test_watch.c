@@ -17,13 +17,16 @@ static struct vmp_session session;
 static struct vmp_session_opts opts;
 static struct vmp_vm vm;
 static struct vmp_monitor_answer answer;
-static int helper = -1, left;
+static int helper = -1, left, lines;
+static char last[256];
 
 static void count_left(void *arg, enum vmp_log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
 	left += !!strstr(text, "the agent left");
+	lines++;
+	snprintf(last, sizeof(last), "%s", text);
 }
 
 static void ignore_change(void *arg)
@@ -52,7 +55,7 @@ static int setup(void **state)
 	vm.agent.state = VMP_AGENT_RUNNING;
 	vm.port_open = 1;
 	session.vms[0] = &vm;
-	left = 0;
+	left = lines = 0;
 	vmp_log_set(count_left, NULL);
 	return 0;
 }
@@ -127,6 +130,23 @@ static void test_agent_leaves(void **state)
 	assert_int_equal(left, 1);	/* once */
 }
 
+/* Whatever it does, a guest writes only so much into the host's log. */
+static void test_agent_comes_and_goes(void **state)
+{
+	int i;
+
+	(void)state;
+	session.nr_vms = 1;
+	for (i = 0; i < 1000; i++) {
+		vm.agent.state = VMP_AGENT_RUNNING;
+		port_round(VMP_PORT_OPEN);
+		port_round(VMP_PORT_CLOSED);
+		assert_int_equal(vm.agent.state, VMP_AGENT_GREETED);
+	}
+	assert_int_equal(left, VMP_VM_LINES);
+	assert_int_equal(lines, VMP_VM_LINES + 1);	/* and that there will be no more */
+}
+
 /* The answer is older than what the agent said. */
 static void test_agent_speaks_meanwhile(void **state)
 {
@@ -157,12 +177,27 @@ static void test_no_port_told(void **state)
 	free(vm.ram);
 }
 
+static void test_helper_dies(void **state)
+{
+	(void)state;
+	session.nr_vms = 1;
+	vm.source = VMP_CLOCK_DRIVER;
+	shutdown(helper, SHUT_RDWR);
+	vmp_watch_answer(&session);
+	assert_non_null(strstr(last, "clocks come from the module only"));
+	session.monitor.fd = dup(helper);	/* at its end as well */
+	vm.source = VMP_CLOCK_DEBUGFS;
+	vmp_watch_answer(&session);
+	assert_non_null(strstr(last, "clocks come from KVM's debugfs and the module"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_new_domain_is_asked_again), T(test_agent_leaves),
+		T(test_agent_comes_and_goes), T(test_helper_dies),
 		T(test_agent_speaks_meanwhile), T(test_no_port_told),
 	};
 

@@ -4,7 +4,9 @@
 
 Written from the description of the format, without vmprof's reader:
   processes=2 threads=2  locations; ids run over threads first, so a process's are not neighbours
-  counters=0             more metrics, of 64-bit integers from a fixed seed
+  counters=0             more metrics, of 64-bit integers from a fixed seed: ten digits each
+  spread=0               with N, as of one program in many processes: each counter has a size of its own (four to
+                         ten digits, a quarter of them is zero), from which locations differ by N percent
   packed=0 big=0 gz=0    rows packed by zlib; the other byte order; anchor.xml packed
 The call tree is main (compute (inner), io); value v of row r at location l is known.
 """
@@ -16,7 +18,7 @@ import sys
 import tarfile
 import zlib
 
-opt = {"processes": 2, "threads": 2, "counters": 0, "packed": 0, "big": 0, "gz": 0}
+opt = {"processes": 2, "threads": 2, "counters": 0, "spread": 0, "packed": 0, "big": 0, "gz": 0}
 opt.update((k, int(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
 P, T = opt["processes"], opt["threads"]
 L = P * T
@@ -33,9 +35,17 @@ METRICS = [  # name, type, dtype, unit, struct, row -> location -> value
     ("atoms", "EXCLUSIVE", "TAU_ATOMIC", "", "Idddd", None),
 ]
 rng = random.Random(1)
+
+
+def counter(n):
+    if not opt["spread"]:
+        return [rng.randrange(10 ** 9, 10 ** 10) for _ in range(L)]
+    size = 10 ** rng.uniform(4, 10) if n % 4 != 3 else 0
+    return [round(size * max(0, rng.gauss(1, opt["spread"] / 100))) for _ in range(L)]
+
+
 for n in range(opt["counters"]):
-    METRICS.append((f"counter_{n}", "EXCLUSIVE", "UINT64", "#", "Q",
-                    lambda r: [rng.randrange(10 ** 9, 10 ** 10) for _ in range(L)] if r == 0 else None))
+    METRICS.append((f"counter_{n}", "EXCLUSIVE", "UINT64", "#", "Q", lambda r, n=n: counter(n) if r == 0 else None))
 
 
 def anchor():

@@ -120,19 +120,56 @@ def read_chrome(text, _):
 
 
 def read_perf_script(text, _):
-    head = re.compile(r"^(\S.+?)\s+(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(\d+)\s+(\S+):$")
+    head = re.compile(r"^(\S.+?)\s+(\d+(?:/\d+)?)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(\d+)\s+(\S+):$")
     frame = re.compile(r"^\s+([0-9a-f]+)\s+(.+?)\s+\((\S+)\)$")
+    stack = re.compile(r"^( 0x[0-9a-f]+/0x[0-9a-f]+/[MP]/-/-/\d+)+$")
     total, last = 0, 0.0
-    lines = text.split("\n")
-    assert lines.pop() == ""
-    for i in range(0, len(lines), 3):
-        m = head.match(lines[i])
-        assert m, lines[i]
-        assert frame.match(lines[i + 1]), lines[i + 1]
-        assert lines[i + 2] == ""
+    assert text.endswith("\n\n")
+    for sample in text[:-2].split("\n\n"):
+        lines = sample.split("\n")
+        m = head.match(lines[0])
+        assert m, lines[0]
+        assert frame.match(lines[1]), lines[1]
+        assert len(lines) == 2 or (len(lines) == 3 and stack.match(lines[2])), sample
         assert float(m[4]) >= last, "times go backwards"
         last = float(m[4])
         total += 1
+    return total
+
+
+# "Trace Event Format" as vmprof timeline writes it: slices of a thread follow each other
+def read_trace(text, _):
+    samples, named, last = 0, set(), {}
+    for e in json.loads(text)["traceEvents"]:
+        thread = e["pid"], e["tid"]
+        assert isinstance(e["pid"], int) and isinstance(e["tid"], int) and isinstance(e["name"], str)
+        if e["ph"] == "M":
+            assert e["name"] in ("process_name", "thread_name") and isinstance(e["args"]["name"], str)
+            named.add(thread)
+            continue
+        assert thread in named, "a thread without a name"
+        assert isinstance(e["cat"], str) and e["ts"] >= 0 and e["ts"] > last.get(thread, 0) - 0.0002, e
+        assert e["ph"] == "X" and e["dur"] >= 0 or e["ph"] == "i" and e["s"] == "t", e
+        last[thread] = e["ts"] + e.get("dur", 0)
+        samples += e["ph"] == "i" and e["name"] == "sample"
+    return samples
+
+
+# pre-aggregated profiles of llvm-bolt: DataAggregator.h there; the sum of branches
+def read_bolt(text, _):
+    line = re.compile(r"^(?:B ([0-9a-f]+|X:0) ([0-9a-f]+|X:0) (\d+) (\d+)|[Ff] ([0-9a-f]+) ([0-9a-f]+) \d+)$")
+    total, seen = 0, set()
+    for l in text.splitlines():
+        m = line.match(l)
+        assert m, l
+        key = l.split()[:3]
+        assert tuple(key) not in seen, l
+        seen.add(tuple(key))
+        if m[5]:
+            assert int(m[5], 16) <= int(m[6], 16), l
+        else:
+            assert int(m[4]) <= int(m[3]) and (m[1], m[2]) != ("X:0", "X:0"), l
+            total += int(m[3])
     return total
 
 

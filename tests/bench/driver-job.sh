@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# driver-job.sh ROUNDS PROCESSES GAPS - what sampling and the agent cost, in the emulator's exact counts; runs on L1.
+#
+# Each NAME.exact in /out is of the same work in web01, with what NAME says running beside it. The facts that
+# the tables need besides are lines "FACT NAME VALUE..." on standard output.
+. /src/tests/truth/lib.sh
+rounds=$1 processes=$2 gaps=$3
+
+fact() { echo "FACT $*"; }
+
+# work NAME - the same work of both vCPUs, counted
+work()
+{
+	truth_start && lab_ssh web01 "/opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait" &&
+		truth_stop "$1.exact"
+}
+
+# spawn NAME - fork, exec, exit
+spawn()
+{
+	local begin
+	truth_start
+	begin=$(date +%s%N)
+	lab_ssh web01 "for i in \$(seq $processes); do /bin/true; done"
+	fact "spawn-seconds $1 $((($(date +%s%N) - begin) / 1000000))"
+	truth_stop "$1.exact"
+}
+
+collector() { vmprof status --json | jq "$1"; }
+
+# ticks PID - CPU time of a process, user and system, in ticks of 10 ms
+ticks() { awk '{ print $14, $15 }' "/proc/$1/stat"; }
+
+with_vmprof()
+{
+	local name=$1 pid
+	shift
+	vmprof start --domain web01 --output "/out/$name.vmprof" "$@" > /dev/null 2>&1 || return
+	sleep 3		# the first snapshot is over
+	pid=$(collector .pid)
+	work "$name"
+	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
+	fact "bytes $name $(collector .bytes) $(collector .samples)"
+	vmprof stop > /dev/null 2>&1
+	rm -f "/out/$name.vmprof"
+}
+
+with_perf()
+{
+	local name=$1 data=/dev/shm/perf.data pid
+	shift
+	perf "$@" -o $data > /dev/null 2>&1 &
+	pid=$!
+	sleep 3
+	work "$name"
+	kill -INT $pid
+	wait $pid
+	fact "bytes $name $(stat -c %s $data)"
+	rm -f $data
+}
+
+case_guest web01 || { echo "web01 does not run"; exit 1; }
+case_idle
+virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
+sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.perf_event_max_sample_rate=100000 kernel.kptr_restrict=0
+cp /proc/kallsyms /out/
+fact "khz $(awk '/tsc: Detected/ { print $(NF - 2) * 1000; exit }' <(dmesg) | head -n 1)"
+modprobe vmprof
+work warm
+work none
+
+# rates at 2.6 GHz of cycles, and one that is fast enough to tell what a sample costs
+for period in 100000 260000 650000 2600000 26000000; do
+	with_vmprof "vmprof-$period" --period $period
+	with_perf "perf-kvm-$period" kvm --host --guest record -a -e cycles -c $period
+done
+with_vmprof vmprof-cpi-100000 --period 100000 --cpi
+with_vmprof vmprof-lbr-100000 --period 100000 --lbr any
+with_vmprof vmprof-lbr-from-100000 --period 100000 --lbr any --lbr-format from
+with_vmprof vmprof-lbr-to-100000 --period 100000 --lbr any --lbr-format to
+with_vmprof vmprof-lbr-call-100000 --period 100000 --lbr call,ret,user
+with_vmprof vmprof-lbr-26000000 --period 26000000 --lbr any
+with_perf perf-100000 record -a -e cycles -c 100000
+with_perf perf-g-100000 record -a -g -e cycles -c 100000
+work none-again
+rm -f /out/warm.exact
+
+# --------------------------------------------------------------- processes
+lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
+spawn spawn-warm
+spawn spawn-none
+lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
+sleep 2
+spawn spawn-idle
+vmprof start --domain web01 --output /out/spawn.vmprof > /dev/null 2>&1
+sleep 3
+before=$(collector '.domains[0].agent.bytes') start=$(date +%s%N)
+spawn spawn-session
+fact "agent-bytes $(($(collector '.domains[0].agent.bytes') - before)) $processes"
+before=$(collector '.domains[0].agent.bytes')
+sleep 10
+fact "agent-bytes-idle $(($(collector '.domains[0].agent.bytes') - before)) 10"
+vmprof stop > /dev/null 2>&1
+
+# -------------------------------------------------------------------- gaps
+lab_ssh web01 'nohup sh -c "timeout 300 /opt/burn/burn-a 100000000 & timeout 300 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+for seconds in $gaps; do
+	vmprof start --domain web01 --period 260000 --output /out/gap.vmprof > /dev/null 2>&1
+	sleep "$seconds"
+	vmprof stop > /dev/null 2>&1
+	vmprof report --json /out/gap.vmprof > /out/gap.json
+	fact "gap $seconds $(jq -r '.losses | "\(.interrupts) \(.driver.total) \(.event_count) \(.cycles)"' /out/gap.json)"
+done
+lab_ssh web01 'pkill burn'
+exit 0

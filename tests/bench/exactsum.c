@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * exactsum.c - sums of the emulator's exact counts (qemu-patches/README.md).
+ *
+ * Usage: exactsum EXACT                   one line: guest instructions, guest cycles, host kernel's
+ *                                         instructions, host user's, counter interrupts
+ *        exactsum EXACT BASE KALLSYMS N   the N functions of the host's kernel that did most more in
+ *                                         EXACT than in BASE: instructions more, function
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/truth/exact.h"
+
+struct symbol {
+	uint64_t addr;
+	int64_t more;
+	char name[64];
+};
+
+static struct symbol *symbols;
+static size_t nr_symbols;
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int by_more(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	return x->more > y->more ? -1 : x->more < y->more;
+}
+
+static void read_symbols(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[512], type;
+	struct symbol s = { 0 };
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 " %c %63s", &s.addr, &type, s.name) != 3 || !strchr("tTwW", type))
+			continue;
+		if (!(nr_symbols & (nr_symbols - 1)))
+			symbols = realloc(symbols, (nr_symbols ? 2 * nr_symbols : 1) * sizeof(s));
+		if (!symbols)
+			exit(1);
+		symbols[nr_symbols++] = s;
+	}
+	if (!nr_symbols) {
+		fprintf(stderr, "exactsum: no symbols in %s\n", path);
+		exit(1);
+	}
+	fclose(f);
+	qsort(symbols, nr_symbols, sizeof(*symbols), by_addr);
+}
+
+static struct symbol *symbol_of(uint64_t addr)
+{
+	size_t low = 0, high = nr_symbols;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (symbols[mid].addr <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &symbols[low - 1] : NULL;
+}
+
+static void open_exact(struct exact *x, const char *path)
+{
+	int err = exact_read(x, path);
+
+	if (!err)
+		return;
+	fprintf(stderr, "exactsum: cannot read %s: %s\n", path, strerror(-err));
+	exit(1);
+}
+
+static uint32_t side(const struct exact *x, const struct exact_block *b)
+{
+	return x->spaces.v[b->space].flags & (EXACT_GUEST | EXACT_USER);
+}
+
+/* Instructions of the host's kernel in a file, @sign times, on its functions */
+static void add_functions(const char *path, int sign)
+{
+	struct symbol *s;
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++) {
+		if (side(&x, &x.blocks.v[i]))
+			continue;
+		s = symbol_of(x.blocks.v[i].pc);
+		if (s)
+			s->more += sign * (int64_t)x.blocks.v[i].insns;
+	}
+	exact_free(&x);
+}
+
+static void print_sums(const char *path)
+{
+	uint64_t insns[4] = { 0 }, cycles[4] = { 0 };
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++) {
+		insns[side(&x, &x.blocks.v[i])] += x.blocks.v[i].insns;
+		cycles[side(&x, &x.blocks.v[i])] += x.blocks.v[i].cycles;
+	}
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 "\n",
+	       insns[EXACT_GUEST] + insns[EXACT_GUEST | EXACT_USER],
+	       cycles[EXACT_GUEST] + cycles[EXACT_GUEST | EXACT_USER], insns[0], insns[EXACT_USER],
+	       x.overflows.nr);
+	exact_free(&x);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i, n;
+
+	if (argc == 2) {
+		print_sums(argv[1]);
+		return 0;
+	}
+	if (argc != 5) {
+		fputs("usage: exactsum EXACT [BASE KALLSYMS N]\n", stderr);
+		return 2;
+	}
+	read_symbols(argv[3]);
+	add_functions(argv[1], 1);
+	add_functions(argv[2], -1);
+	qsort(symbols, nr_symbols, sizeof(*symbols), by_more);
+	n = strtoul(argv[4], NULL, 10);
+	for (i = 0; i < n && i < nr_symbols && symbols[i].more > 0; i++)
+		printf("%" PRId64 " %s\n", symbols[i].more, symbols[i].name);
+	return 0;
+}

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# blocks.t - the commands that show branches, on a capture of a simulated program.
+set -u
+src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
+O=${O:-$src/build}
+vmprof=$O/vmprof
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+export VMPROF_OBJCACHE=$tmp HOME=$tmp
+nr=0
+ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" "$tmp/out" 2> /dev/null; fi; }
+skip() { nr=$((nr + 1)); echo "ok $nr - $1 # SKIP $2"; }
+run() { "$vmprof" "$@" > "$tmp/out" 2> "$tmp/err"; }
+# json EXPRESSION [ARG]: what was printed last, as d
+json() { python3 -c "import json, sys; d = json.load(open('$tmp/out')); sys.exit(0 if ($1) else 1)" "${@:2}" 2>> "$tmp/err"; }
+
+if ! grep -q HAVE_CAPSTONE "$O/config.h"; then
+	echo "1..0 # SKIP vmprof was built without capstone"
+	exit
+fi
+"$O/tests/test_blocks" --capture "$tmp"; ok $? "made a capture of a simulated program"
+capture=$tmp/mixed.vmprof
+
+run blocks "$capture"; ok $? "vmprof blocks"
+grep -q 'cycles: share of time by number of runs; equation 1' "$tmp/out"; ok $? "it says which estimate it shows"
+grep -q '^  60000 of 60000 steps between branches are good (100.00%)' "$tmp/out"; ok $? "and how much it used"
+run blocks --json "$capture"; ok $? "vmprof blocks --json"
+json 'd["estimator"]["used"] == "time" and d["estimator"]["runs_from"] == "branches" and d["totals"]["steps"] == 60000'
+ok $? "JSON has the estimator and totals"
+json 'len(d["blocks"]) == d["totals"]["blocks"] == 9 and abs(sum(b["percent"] for b in d["blocks"]) - 100) < 0.1'
+ok $? "the blocks' shares make 100 %"
+json 'all(b["samples"] < 200 or abs(b["cycles"] - {8: (96, 13), 5: (2,), 11: (36,), 9: (38,)}[b["instructions"]][b["start"] != "0x1000" and b["instructions"] == 8]) < 4 * b["cycles_error"] + 0.03 * b["cycles"] for b in d["blocks"])'
+ok $? "cycles are those of the program"
+json 'all(b["by"] == "time" or b["samples"] < 4 for b in d["blocks"])'; ok $? "each block says by what"
+run blocks --csv --function helper --sort cycles "$capture"; ok $? "vmprof blocks --csv --function --sort"
+python3 - "$tmp/out" << 'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline='')))
+cycles = [float(r['cycles']) for r in rows]
+sys.exit(0 if len(rows) == 3 and cycles == sorted(cycles, reverse=True) and {r['function'] for r in rows} == {'helper'} else 1)
+END
+ok $? "CSV has that function's blocks, the slowest first"
+run blocks --json --filter 'function == "main" && cpi > 5' "$capture" &&
+	json 'd["blocks"] and all(b["function"] == "main" and b["cpi"] > 5 for b in d["blocks"])'
+ok $? "vmprof blocks --filter"
+run blocks --filter 'process == "x"' "$capture"; [ $? = 2 ] && grep -q 'processes are chosen by --pid and --comm' "$tmp/err"
+ok $? "a filter on what blocks do not have is refused"
+run blocks --sort frobs "$capture"; [ $? = 2 ] && grep -q "no column is called 'frobs'" "$tmp/err"; ok $? "so is an unknown column"
+run blocks --comm other "$capture"; [ $? = 1 ] && grep -q 'no such samples' "$tmp/err"; ok $? "no such process: it says so"
+run blocks "$src/tests/golden/made.vmprof"; [ $? = 1 ] && grep -q 'vmprof start --lbr records them' "$tmp/err"
+ok $? "a capture without branches: it says what to do"
+
+run branches --json "$capture"; ok $? "vmprof branches --json"
+json 'sum(b["seen"] for b in d["branches"]) == d["totals"]["branches"] == 64000'; ok $? "all branches are there"
+json '{b["type"] for b in d["branches"]} == {"conditional", "call", "return", "jump"}'; ok $? "with their types"
+run branches --json --sort type,seen,from "$capture"; cp "$tmp/out" "$tmp/all"
+run branches --json --limit 3 --sort type,seen,from "$capture" &&
+	json 'd["branches"] == json.load(open(sys.argv[1]))["branches"][:3] and len(d["branches"]) == 3' "$tmp/all"
+ok $? "the first of them are the same alone"
+run branches --calls --json "$capture" && json '[(c["from_function"], c["to_function"]) for c in d["calls"]] == [("main", "helper")]'
+ok $? "vmprof branches --calls: who calls whom"
+run branches --sample 7 "$capture"; ok $? "vmprof branches --sample"
+[ "$(grep -c '^LBR' "$tmp/out")" = 16 ] && sed -n 6p "$tmp/out" | grep -q '^LBR15 ' && grep -q '^(current) ' "$tmp/out"
+ok $? "it has 16 branches, the oldest first, and the sample's place"
+run branches --sample 4001 "$capture"; [ $? = 1 ] && grep -q 'only 4000' "$tmp/err"; ok $? "a sample that is not there"
+
+run annotate helper "$capture"; ok $? "vmprof annotate"
+grep -q '^helper in prog, web01: [0-9]* samples, ' "$tmp/out" && [ "$(grep -cE '^ +[0-9]+ +[0-9.]+ ' "$tmp/out")" = 11 ]
+ok $? "all instructions of that function and no others"
+# the samples of its instructions make the function's; the slow ones took most
+awk '/^helper in/ { n = $5 } /^ +[0-9]+ +[0-9.]+ +[0-9]+/ { sum += $1; cycles[$5] = $4 } END { exit !(n && sum == n && cycles["104e"] > 9 && cycles["104e"] < 15 && cycles["105d"] > 15 && cycles["105d"] < 25) }' "$tmp/out"
+ok $? "with samples that add up, and the cycles of the program"
+grep -q 'block 104e..106f: 11 instructions' "$tmp/out" && grep -q 'jne 0x106f' "$tmp/out"; ok $? "with blocks and text"
+[ "$(tr -dc '\033' < "$tmp/out" | wc -c)" = 0 ]; ok $? "without colour in a file"
+run annotate --color always main "$capture" && grep -q "$(printf '\033')\[31m" "$tmp/out"; ok $? "with colour when it is wanted"
+run annotate frobnicate "$capture"; [ $? = 1 ] && grep -q "of a function 'frobnicate'" "$tmp/err"; ok $? "an unknown function: it says so"
+VMPROF_OBJCACHE=/nonexistent run blocks --json "$capture" &&
+	json 'all(b["cycles"] is None and b["runs"] is None for b in d["blocks"]) and d["left_out"]["no_object"] == 60000'
+ok $? "without the program's file no cycles are made up"
+
+run export --format bolt -o "$tmp/bolt" "$capture"; ok $? "vmprof export --format bolt"
+preagg=$tmp/bolt/prog-abcdef0102030405060708090a0b0c0d0e0f1011.preagg
+[ "$(ls "$tmp/bolt")" = "${preagg##*/}" ]; ok $? "a file for the binary, by its name and build-id"
+[ "$("$src/tests/unit/export/readers.py" bolt "$preagg" 2> "$tmp/err")" = 64000 ]; ok $? "it is read, with all branches"
+[ "$(awk '/^F/ { n += $4 } END { print n }' "$preagg")" = 60000 ]; ok $? "and what ran between them"
+run export --format bolt "$capture"; [ $? = 2 ] && grep -q 'name a folder with --output' "$tmp/err"; ok $? "it wants a folder"
+run export --format bolt -o "$tmp/none" "$src/tests/golden/made.vmprof"; [ $? = 1 ] && [ ! -e "$tmp/none" ]; ok $? "without branches it makes none"
+run export --format perf-script -o "$tmp/script" "$capture" && [ "$("$src/tests/unit/export/readers.py" perf-script "$tmp/script" 2> "$tmp/err")" = 4000 ]
+ok $? "perf-script is read, in order of time"
+[ "$(grep -o ' 0x4010[0-9a-f]*/0x4010[0-9a-f]*/P/-/-/0' "$tmp/script" | wc -l)" = 64000 ]; ok $? "with all branches"
+
+run loops --json "$capture"; ok $? "vmprof loops"
+json '[(l["level"], l["start"], l["end"]) for l in d["loops"]] == [(0, "0x1009", "0x1015"), (1, "0x1000", "0x1049")]'
+ok $? "the inner loop comes first"
+json 'abs(d["loops"][0]["trips"] - 40) < 3 * d["loops"][0]["trips_error"] + 1 and abs(d["loops"][0]["cycles"] - 2) < 0.1'
+ok $? "it goes round 40 times, in 2 cycles"
+json 'd["loops"][1]["trips"] is None'; ok $? "nobody saw the outer one entered"
+run timeline --from 100us --limit 12 "$capture"; ok $? "vmprof timeline"
+[ "$(grep -c ' vCPU 0 ' "$tmp/out")" = 12 ] && grep -q 'main 1009..1015 x15 (' "$tmp/out" && grep -q '3971 more samples' "$tmp/err"
+ok $? "a line for each sample, and how many more there are"
+run timeline --output "$tmp/trace.json" "$capture" && [ "$("$src/tests/unit/export/readers.py" trace "$tmp/trace.json" 2> "$tmp/err")" = 4000 ]
+ok $? "a trace is read, with all samples"
+python3 - "$tmp/trace.json" << 'END'
+import json, sys
+e = [x for x in json.load(open(sys.argv[1]))["traceEvents"] if x["ph"] == "X"]
+sys.exit(0 if len(e) == 60000 and {x["name"] for x in e} == {"main", "helper"} else 1)
+END
+ok $? "with all blocks"
+run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200ms' "$tmp/err"; ok $? "a wrong time is refused"
+
+perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)
+if [ -z "$perf2bolt" ]; then
+	skip "perf2bolt reads what was exported of real code" "llvm-bolt is not installed"
+else
+	"$O/tests/test_stepped" --capture "$tmp"; ok $? "made a capture of real code, a position-independent program"
+	run export --format bolt -o "$tmp/real" "$tmp/stepped.vmprof"; ok $? "its branches are exported"
+	"$perf2bolt" -pa -p "$tmp"/real/test_stepped-*.preagg -o "$tmp/fdata" "$O/tests/test_stepped" > "$tmp/out" 2> "$tmp/err"; ok $? "perf2bolt reads them"
+	# stubs of the PLT are no functions to BOLT
+	grep -qE 'traces mismatching disassembled function contents: [0-9]+ \([0-9]\.[0-9]%\)' "$tmp/out" && grep -q by_value "$tmp/fdata"
+	ok $? "and finds hardly a trace that does not fit the code"
+fi
+echo "1..$nr"

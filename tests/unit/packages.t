@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# packages.t - the packages of both halves are built, complete, and say what they need; their
+# DKMS scripts work on DKMS itself. Needs rpmbuild, dkms and kernel headers (KVER, or LAB_KERNEL
+# in a build root). rpmlint and lintian judge where they are installed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${O:-build}
+unset MAKEFLAGS MFLAGS MAKELEVEL O
+KVER=${KVER:-${LAB_KERNEL:-$(uname -r)}}
+KDIR=/lib/modules/$KVER/build
+if ! { command -v rpmbuild && command -v dkms && command -v dpkg-deb; } > /dev/null || [ ! -e "$KDIR" ] || [ "$(id -u)" != 0 ]; then
+	echo "1..0 # SKIP rpmbuild, dkms, root rights or the headers of $KVER are missing"
+	exit 0
+fi
+nr=0
+ok()
+{
+	nr=$((nr + 1))
+	local name=$1 output
+	shift
+	if output=$("$@" 2>&1); then echo "ok $nr - $name"; else printf 'not ok %d - %s\n' $nr "$name"; sed 's/^/# /' <<< "$output"; fi
+}
+# judged TOOL CMD... - where somebody else's tool is installed, it has nothing to say
+judged()
+{
+	if command -v "$1" > /dev/null; then
+		ok "$1 has nothing to say" "${@:2}"
+	else
+		nr=$((nr + 1))
+		echo "ok $nr - $1 has nothing to say # SKIP $1 is not installed"
+	fi
+}
+is() { ok "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
+has() { ok "$1" grep -q -E -- "$3" <<< "$2"; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+version=$(cat VERSION)
+
+# --- RPM
+ok "packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/rpm"
+ok "packaging/rpm/build host" packaging/rpm/build host --build "$build" --out "$work/rpm"
+is "the RPMs" "$(cd "$work/rpm" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
+vmprof-$version-1.x86_64.rpm
+vmprof-dkms-$version-1.noarch.rpm
+vmprof-guest-agent-$version-1.x86_64.rpm
+vmprof-guest-agent-dkms-$version-1.noarch.rpm"
+kmod=kmod-vmprof-guest-$KVER
+q() { rpm -qp "${@:2}" "$work/rpm/$1-$version-1".*.rpm; }
+modes() { q "$1" --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]'; }
+is "files of vmprof-guest-agent" "$(modes vmprof-guest-agent)" "-rw-r--r-- root /usr/lib/systemd/system/vmprof-agent.service
+-rw-r--r-- root /usr/lib/sysusers.d/vmprof-agent.conf
+-rw-r--r-- root /usr/lib/udev/rules.d/99-vmprof-agent.rules
+-rwxr-xr-x root /usr/sbin/vmprof-agent
+-rw-r--r-- root /usr/share/man/man8/vmprof-agent.8"
+is "files of kmod-vmprof-guest" "$(modes "$kmod")" "drwxr-xr-x root /lib/modules/$KVER/extra
+-rw-r--r-- root /lib/modules/$KVER/extra/vmprof_guest.ko"
+has "vmprof-guest-agent requires systemd" "$(q vmprof-guest-agent --requires)" '^[(]systemd >= 239 if rpm[)]$'
+is "kmod-vmprof-guest requires its kernel" "$(q "$kmod" --requires | grep kernel)" "(kernel-uname-r = $KVER if rpm)"
+for p in "$kmod" vmprof-guest-agent-dkms; do
+	has "$p requires the agent of its version" "$(q "$p" --requires)" "^vmprof-guest-agent = $version-1\$"
+	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
+done
+has "vmprof requires the libraries that it is linked with" "$(q vmprof --requires)" '^libvirt.so.0'
+has "vmprof-dkms requires dkms" "$(q vmprof-dkms --requires)" '^dkms$'
+for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
+	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
+	for s in PREIN POSTIN PREUN POSTUN; do
+		# what Lua has around it is Lua's
+		q "$p" --qf "%{$s}" | grep -v -E '^([(]none[)]|os[.]execute[(][[][[]|[]][]][)]|if tonumber.*|end)$' > "$work/script"
+		[ ! -s "$work/script" ] || ok "... its $s is a script, with all words put in" sh -c "sh -n $work/script && ! grep '@[a-z]*@' $work/script"
+	done
+done
+# the module and the program have no path of the build machine in them
+(cd "$work" && rpm2cpio rpm/kmod-*.rpm | cpio -idm --quiet && rpm2cpio rpm/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
+	(cd "$work" && rpm2archive -n rpm/kmod-*.rpm | tar -x; rpm2archive -n rpm/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
+ok "... the module is for its kernel" test "$(modinfo -F vermagic "$work/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
+ok "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = "vmprof-agent $version"
+ok "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
+
+# --- Debian
+ok "packaging/deb/build guest" packaging/deb/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/deb"
+ok "packaging/deb/build host" packaging/deb/build host --build "$build" --out "$work/deb"
+is "the Debian packages" "$(cd "$work/deb" && ls)" "vmprof-dkms_$version-1_all.deb
+vmprof-guest-agent-dkms_$version-1_all.deb
+vmprof-guest-agent_$version-1_amd64.deb
+vmprof_$version-1_amd64.deb"
+field() { dpkg-deb -f "$work/deb/$1_$version-1_"*.deb "$2"; }
+files() { dpkg-deb -c "$work/deb/$1_$version-1_"*.deb | awk '$1 ~ /^-/ { print $1, $2, substr($NF, 2) }'; }
+is "files of vmprof-guest-agent" "$(files vmprof-guest-agent | grep -v /share/doc/)" "-rw-r--r-- root/root /usr/lib/systemd/system/vmprof-agent.service
+-rw-r--r-- root/root /usr/lib/sysusers.d/vmprof-agent.conf
+-rw-r--r-- root/root /usr/lib/udev/rules.d/99-vmprof-agent.rules
+-rwxr-xr-x root/root /usr/sbin/vmprof-agent
+-rw-r--r-- root/root /usr/share/man/man8/vmprof-agent.8.gz"
+has "vmprof depends on the libraries that it is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
+is "vmprof-dkms depends on dkms and the command" "$(field vmprof-dkms Depends)" "dkms, vmprof (= $version-1)"
+is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-dkms Depends)" "dkms, vmprof-guest-agent (= $version-1)"
+for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
+	dpkg-deb -e "$work/deb/$p"_*.deb "$work/$p"
+	for s in "$work/$p"/*inst "$work/$p"/*rm; do
+		[ ! -e "$s" ] || ok "$p: ${s##*/} is a script, with all words put in" sh -c "sh -n $s && ! grep '@[a-z]*@' $s"
+	done
+done
+
+# --- what the DKMS packages do, with DKMS in folders of its own, for this kernel
+mkdir -p "$work"/{bin,tree,src,modules/$KVER}
+ln -s "$(realpath "$KDIR")" "$work/modules/$KVER/build"
+dkms=$(command -v dkms)
+printf '#!/bin/sh\nexec %s --dkmstree %s --sourcetree %s --installtree %s --no-depmod "$@"\n' \
+	"$dkms" "$work/tree" "$work/src" "$work/modules" > "$work/bin/dkms"
+printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec /bin/uname "$@"\n' "$KVER" > "$work/bin/uname"
+chmod +x "$work"/bin/*
+for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
+	name=${p%:*} package=${p#*:}-dkms
+	dpkg-deb -x "$work/deb/$package"_*.deb "$work/x"
+	cp -a "$work/x/usr/src/." "$work/src/"
+	ko=$(tr - _ <<< "$name").ko
+	there() { find "$work/modules/$KVER/updates" -name "$ko*" 2> /dev/null | grep .; }
+	run() { PATH=$work/bin:$PATH sh "$work/$package/$1" "$2"; }
+	ok "$package: installed, DKMS has built $ko" sh -c "PATH=$work/bin:\$PATH sh $work/$package/postinst configure > $work/log 2>&1; find $work/modules/$KVER/updates -name '$ko*' | grep . || { cat $work/log; false; }"
+	run postinst configure > "$work/log" 2>&1
+	ok "... a second time, as in an upgrade" there
+	run prerm remove > "$work/log" 2>&1
+	ok "... removed, it is gone" sh -c "! find $work/modules $work/tree -name '$ko*' | grep ."
+done
+
+# --- other people's judgement
+judged rpmlint sh -c "rpmlint --config packaging/rpm/rpmlint.toml $work/rpm/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
+tags=$(grep -v '^#' packaging/deb/lintian-tags | paste -sd,)
+judged lintian lintian --allow-root --fail-on error,warning --suppress-tags "$tags" "$work"/deb/*.deb
+echo "1..$nr"

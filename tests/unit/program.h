@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * program.h - a program whose every block time is known: a few instructions
+ * with costs, assembled into an ELF file, run by a small simulator that
+ * samples it as a counter would, with its last branches.
+ */
+#ifndef VMP_TEST_PROGRAM_H
+#define VMP_TEST_PROGRAM_H
+
+#include "gen.h"
+
+#include <elf.h>
+
+#define PROG_MAX	128		/* instructions */
+#define PROG_VADDR	0x1000ULL	/* link address and file offset of the code */
+#define PROG_BASE	0x400000ULL	/* where it is mapped, less PROG_VADDR */
+#define PROG_INO	77U
+#define PROG_CR3	0x1000000ULL
+#define PROG_PID	50U
+
+enum prog_op { PROG_PLAIN, PROG_COND, PROG_JUMP, PROG_CALL, PROG_RET };
+
+struct prog_insn {
+	enum prog_op op;
+	uint32_t cost;		/* cycles */
+	int target;		/* number of an instruction */
+	uint32_t trips;		/* PROG_COND: taken all but once in so many times; 0: by chance */
+	uint32_t chance;	/* ... then taken so many times of 100 */
+	const char *function;	/* begins here */
+	uint32_t done;
+	uint64_t addr;		/* in the file; set by prog_assemble() */
+	uint32_t bytes;
+};
+
+/* What really ran, by first and last instruction of a block */
+struct prog_truth {
+	uint64_t runs, cycles;
+};
+
+struct prog {
+	struct prog_insn insn[PROG_MAX];
+	int nr;
+	uint8_t code[PROG_MAX * 8];
+	uint32_t code_bytes;
+	struct prog_truth truth[PROG_MAX][PROG_MAX];
+	uint64_t taken[PROG_MAX];
+};
+
+static inline int prog_add(struct prog *p, struct prog_insn i)
+{
+	assert_true(p->nr < PROG_MAX);
+	p->insn[p->nr] = i;
+	return p->nr++;
+}
+
+/* @n plain instructions, the first of which costs @first cycles, the others @cost each */
+static inline int prog_plain(struct prog *p, int n, uint32_t first, uint32_t cost)
+{
+	int at = p->nr;
+
+	prog_add(p, (struct prog_insn){ .cost = first });
+	while (--n)
+		prog_add(p, (struct prog_insn){ .cost = cost });
+	return at;
+}
+
+static inline int prog_jump(struct prog *p, enum prog_op op, int target, uint32_t trips, uint32_t chance)
+{
+	return prog_add(p, (struct prog_insn){ .op = op, .cost = 1, .target = target, .trips = trips, .chance = chance });
+}
+
+static inline void prog_assemble(struct prog *p)
+{
+	static const uint8_t bytes[] = { 3, 6, 5, 5, 1 };
+	uint64_t at = PROG_VADDR;
+	uint8_t *c = p->code;
+	int i;
+
+	for (i = 0; i < p->nr; i++) {
+		p->insn[i].addr = at;
+		at += p->insn[i].bytes = bytes[p->insn[i].op];
+	}
+	for (i = 0; i < p->nr; i++) {
+		const struct prog_insn *in = &p->insn[i];
+		int32_t rel = (int32_t)(p->insn[in->target].addr - (in->addr + in->bytes));
+
+		switch (in->op) {
+		case PROG_PLAIN:
+			memcpy(c, "\x48\x89\xd8", 3);	/* mov rax, rbx */
+			break;
+		case PROG_COND:
+			memcpy(c, "\x0f\x85", 2);
+			memcpy(c + 2, &rel, 4);
+			break;
+		case PROG_JUMP:
+		case PROG_CALL:
+			*c = in->op == PROG_CALL ? 0xe8 : 0xe9;
+			memcpy(c + 1, &rel, 4);
+			break;
+		case PROG_RET:
+			*c = 0xc3;
+		}
+		c += in->bytes;
+	}
+	p->code_bytes = (uint32_t)(c - p->code);
+}
+
+static inline uint64_t prog_end(const struct prog *p, int i)
+{
+	for (i++; i < p->nr && !p->insn[i].function; i++)
+		;
+	return i < p->nr ? p->insn[i].addr : PROG_VADDR + p->code_bytes;
+}
+
+/* An ELF file with build-id @id, one segment, .text and .symtab */
+static inline void prog_write(const struct prog *p, const char *path, const uint8_t id[20])
+{
+	static const char names[] = "\0.note.gnu.build-id\0.text\0.symtab\0.strtab\0.shstrtab";
+	static uint8_t file[0x8000];
+	struct { Elf64_Nhdr h; char name[4]; uint8_t id[20]; } note = { { 4, 20, NT_GNU_BUILD_ID }, "GNU", { 0 } };
+	Elf64_Ehdr h = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_phoff = sizeof(h),
+		.e_shoff = 0x4000, .e_ehsize = sizeof(h), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 6, .e_shstrndx = 5,
+	};
+	Elf64_Phdr ph = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = PROG_VADDR, .p_vaddr = PROG_VADDR,
+			  .p_filesz = p->code_bytes, .p_memsz = p->code_bytes, .p_align = 0x1000 };
+	Elf64_Sym *sym = (void *)(file + 0x5000);
+	char *str = (char *)file + 0x6000, *at = str + 1;
+	Elf64_Shdr *sh = (void *)(file + 0x4000);
+	int i, n = 1;
+
+	memset(file, 0, sizeof(file));
+	memcpy(note.id, id, 20);
+	for (i = 0; i < p->nr; i++) {
+		if (!p->insn[i].function)
+			continue;
+		sym[n++] = (Elf64_Sym){
+			.st_name = (Elf64_Word)(at - str), .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 2,
+			.st_value = p->insn[i].addr, .st_size = prog_end(p, i) - p->insn[i].addr,
+		};
+		at = stpcpy(at, p->insn[i].function) + 1;
+	}
+	sh[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = 0x200, .sh_size = sizeof(note) };
+	sh[2] = (Elf64_Shdr){ .sh_name = 20, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			      .sh_addr = PROG_VADDR, .sh_offset = PROG_VADDR, .sh_size = p->code_bytes };
+	sh[3] = (Elf64_Shdr){ .sh_name = 26, .sh_type = SHT_SYMTAB, .sh_offset = 0x5000,
+			      .sh_size = (uint64_t)n * sizeof(*sym), .sh_link = 4, .sh_info = 1, .sh_entsize = sizeof(*sym) };
+	sh[4] = (Elf64_Shdr){ .sh_name = 34, .sh_type = SHT_STRTAB, .sh_offset = 0x6000, .sh_size = (uint64_t)(at - str) };
+	sh[5] = (Elf64_Shdr){ .sh_name = 42, .sh_type = SHT_STRTAB, .sh_offset = 0x7000, .sh_size = sizeof(names) };
+	memcpy(file, &h, sizeof(h));
+	memcpy(file + sizeof(h), &ph, sizeof(ph));
+	memcpy(file + 0x200, &note, sizeof(note));
+	memcpy(file + PROG_VADDR, p->code, p->code_bytes);
+	memcpy(file + 0x7000, names, sizeof(names));
+	gen_write(path, file, sizeof(file));
+}
+
+/* The program where the object cache has it, and the agent's word of it and of a process that runs it */
+static inline void prog_install(struct gen *g, const struct prog *p, const char *cache)
+{
+	static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 };
+	char path[512], cmd[600];
+
+	snprintf(cmd, sizeof(cmd), "mkdir -p '%s/u-%u/ab'", cache, GEN_VM);
+	assert_int_equal(system(cmd), 0);
+	snprintf(path, sizeof(path), "%s/u-%u/ab/cdef0102030405060708090a0b0c0d0e0f1011", cache, GEN_VM);
+	prog_write(p, path, id);
+	gen_hello(g, 2000, 1, 0);
+	gen_file(g, 1, PROG_INO, 0x8000, id, sizeof(id), "/usr/bin/prog");
+	gen_proc(g, VMPROF_MSG_PROC, 2000, PROG_CR3, PROG_PID, 1, 0, "prog");
+	gen_map(g, 2000, PROG_CR3, PROG_PID, PROG_BASE + PROG_VADDR, PROG_BASE + PROG_VADDR + 0x1000, PROG_VADDR,
+		PROG_INO, "/usr/bin/prog");
+}
+
+/* ---------------------------------------------------------------- branches */
+
+struct prog_branch {
+	uint64_t from, to, cycles;
+};
+
+/* A record; @b: the youngest first */
+static inline void gen_lbr(struct gen *g, uint64_t tsc, uint32_t branches, unsigned format,
+			   const struct prog_branch *b, unsigned nr, uint32_t mispredicted)
+{
+	struct { struct vmprof_rec_lbr h; uint64_t word[3 * VMPROF_LBR_MAX]; } rec = { .h = {
+		.tsc = tsc, .branches = branches, .format = (uint8_t)format, .nr = (uint8_t)nr,
+		.mispredicted = mispredicted,
+	} };
+	unsigned i, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (format != VMPROF_LBR_TO)
+			rec.word[n++] = b[i].from;
+		if (format != VMPROF_LBR_FROM)
+			rec.word[n++] = b[i].to;
+		if (format == VMPROF_LBR_FROM_TO_CYCLES)
+			rec.word[n++] = b[i].cycles;
+	}
+	rec.h.hdr.type = VMPROF_REC_LBR;
+	rec.h.hdr.size = (uint16_t)(sizeof(rec.h) + n * 8);
+	gen_record(g, &rec, rec.h.hdr.size);
+}
+
+/* --------------------------------------------------------------- simulator */
+
+struct prog_run {
+	uint64_t period;	/* cycles between samples */
+	uint64_t samples;	/* to take */
+	uint64_t instructions;	/* period of the second event, 0 none */
+	unsigned format;	/* VMPROF_LBR_* */
+	unsigned depth;		/* entries of the LBR */
+	int counts;		/* samples have cycles and instructions */
+};
+
+struct prog_sim {
+	struct gen *g;
+	struct prog *p;
+	const struct prog_run *run;
+	struct prog_branch lbr[VMPROF_LBR_MAX];	/* the youngest first */
+	uint64_t cycles, insns, last_cycles, last_insns, taken_at, random;
+	int stack[64], depth, start;
+};
+
+static inline uint32_t prog_chance(struct prog_sim *s)
+{
+	s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(s->random >> 33) % 100;
+}
+
+static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
+{
+	struct vmprof_sample r = {
+		.hdr = { (uint16_t)type, sizeof(r), 0 }, .tsc = 10000 + s->cycles, .host_pid = GEN_VM, .host_tid = GEN_VM + 1,
+		.vm = GEN_VM, .vcpu_tid = GEN_VM + 1, .mode = VMPROF_MODE_GUEST, .cpl = 3, .vendor = VMPROF_VENDOR_SVM,
+		.flags = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE | VMPROF_SF_IRQ_NMI,
+		.guest_ip = PROG_BASE + s->p->insn[at].addr, .guest_cr3 = PROG_CR3, .exit_reason = 0x61,
+	};
+
+	if (s->run->counts && type == VMPROF_REC_SAMPLE) {
+		r.flags |= VMPROF_SF_COUNTS;
+		r.cycles = s->cycles - s->last_cycles;
+		r.instructions = s->insns - s->last_insns;
+		s->last_cycles = s->cycles;
+		s->last_insns = s->insns;
+	}
+	gen_record(s->g, &r, sizeof(r));
+	gen_lbr(s->g, r.tsc, VMPROF_LBR_ALL, s->run->format, s->lbr, s->run->depth, 0);
+	if (s->g->records_len > sizeof(s->g->records) - 4096)
+		gen_records_flush(s->g, 0, 10000, r.tsc);
+}
+
+/* Goes from the instruction @at to another one, or on */
+static inline int prog_step(struct prog_sim *s, int at)
+{
+	struct prog_insn *in = &s->p->insn[at];
+	int to = at + 1;
+
+	switch (in->op) {
+	case PROG_PLAIN:
+		return to;
+	case PROG_COND:
+		if (in->trips ? ++in->done % in->trips == 0 : prog_chance(s) >= in->chance)
+			return to;
+		/* fall through */
+	case PROG_JUMP:
+		to = in->target;
+		break;
+	case PROG_CALL:
+		s->stack[s->depth++] = at + 1;
+		to = in->target;
+		break;
+	case PROG_RET:
+		to = s->stack[--s->depth];
+	}
+	memmove(s->lbr + 1, s->lbr, (s->run->depth - 1) * sizeof(*s->lbr));
+	s->lbr[0] = (struct prog_branch){ PROG_BASE + in->addr, PROG_BASE + s->p->insn[to].addr, s->cycles - s->taken_at };
+	s->p->truth[s->start][at].runs++;
+	s->p->truth[s->start][at].cycles += s->cycles - s->taken_at;
+	s->p->taken[at]++;
+	s->taken_at = s->cycles;
+	s->start = to;
+	return to;
+}
+
+static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
+{
+	struct prog_sim s = { .g = g, .p = p, .run = run, .random = 1 };
+	uint64_t next = run->period, next_insns = run->instructions, n = 0;
+	int at = 0, i;
+
+	for (i = 0; i < 4096; i++) {	/* the LBR is full, and it runs in its loops */
+		s.cycles += p->insn[at].cost;
+		at = prog_step(&s, at);
+	}
+	memset(p->truth, 0, sizeof(p->truth));
+	memset(p->taken, 0, sizeof(p->taken));
+	next += s.last_cycles = s.cycles;
+	while (n < run->samples) {
+		s.cycles += p->insn[at].cost;
+		s.insns++;
+		for (; next <= s.cycles && n < run->samples; next += run->period, n++)
+			prog_sample(&s, VMPROF_REC_SAMPLE, at);
+		if (run->instructions && s.insns >= next_insns) {
+			next_insns += run->instructions;
+			prog_sample(&s, VMPROF_REC_INSTRUCTIONS, at);
+		}
+		at = prog_step(&s, at);
+	}
+	if (g->records_len)
+		gen_records_flush(g, 0, 10000, 10000 + s.cycles);
+}
+
+#endif

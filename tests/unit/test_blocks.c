@@ -1,0 +1,697 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_blocks.c - block times of programs that a simulator ran beside what it
+ * counted, and branches that cannot be.
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "blocks/estimate.h"
+
+static char *dir, path[128];
+static struct gen g;
+static struct prog prog;
+static struct vmp_model *model;
+static struct vmp_set *set;
+static struct vmp_measure *measure;
+static struct vmp_estimates *estimates;
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	memset(&prog, 0, sizeof(prog));
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	return 0;
+}
+
+static void forget(void)
+{
+	vmp_estimate_destroy(estimates);
+	vmp_measure_destroy(measure);
+	vmp_set_destroy(set);
+	vmp_model_close(model);
+	estimates = NULL;
+	measure = NULL;
+	set = NULL;
+	model = NULL;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	forget();
+	unsetenv("VMPROF_THREADS");
+	gen_rmdir(dir);
+	return 0;
+}
+
+/* ------------------------------------------------------------- simulated */
+
+/* The capture's META says another period than gen_begin() does */
+static void say_period(uint64_t period, uint64_t instructions)
+{
+	char meta[256];
+
+	snprintf(meta, sizeof(meta), "{\"event\":\"cycles\",\"trigger\":\"pmc\",\"period\":%llu,\"instruction_period\":%llu}",
+		 (unsigned long long)period, (unsigned long long)instructions);
+	gen_text(&g, VMPROF_CAP_META, 0, meta);
+}
+
+static void simulate(const struct prog_run *run)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+
+	prog_assemble(&prog);
+	prog_install(&g, &prog, dir);
+	gen_agent_flush(&g, GEN_VM, 3000);
+	say_period(run->period, run->instructions);
+	prog_simulate(&g, &prog, run);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &all), 0);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+}
+
+static int insn_at(uint32_t point)
+{
+	int i;
+
+	for (i = 0; i < prog.nr; i++)
+		if (prog.insn[i].addr == set->points.points.v[point].addr)
+			return i;
+	fail_msg("no instruction at %#llx", (unsigned long long)set->points.points.v[point].addr);
+	return -1;
+}
+
+static void show(const struct vmp_estimate *e, const struct vmp_block_code *b, double cycles, double runs)
+{
+	print_message("# %3d..%-3d insns %u n %u samples %.0f: cycles %.2f, time %.2f +- %.2f, cpi %.2f, lbr %.2f; runs %.0f, %.0f +- %.0f\n",
+		      insn_at(b->start), insn_at(b->end), b->insns, b->n, e->samples, cycles,
+		      e->cycles[VMP_SOURCE_TIME], e->error, e->cycles[VMP_SOURCE_CPI], e->cycles[VMP_SOURCE_LBR],
+		      runs, e->executions, e->executions_error);
+}
+
+/* What a comparison of all blocks with the truth found */
+struct verdict {
+	int compared;
+	double worst_cpi;	/* equation 1's largest relative error */
+	double worst;		/* the largest of the one in use, its sampling error taken off */
+};
+
+static struct verdict compare(enum vmp_source source, double samples)
+{
+	struct verdict v = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct vmp_estimate *e = &estimates->block[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+		double cycles, off;
+
+		assert_true(t->runs > 0);
+		assert_int_equal(b->insns, insn_at(b->end) - insn_at(b->start) + 1);
+		if (e->samples < samples)
+			continue;
+		cycles = (double)t->cycles / (double)t->runs;
+		if (getenv("SHOW"))
+			show(e, b, cycles, (double)t->runs);
+		assert_int_equal(e->source, source);
+		off = fabs(e->cycles[source] - cycles) - (source == VMP_SOURCE_TIME ? 3 * e->error : 0);
+		v.worst = fmax(v.worst, off / cycles);
+		if (!isnan(e->cycles[VMP_SOURCE_CPI]))
+			v.worst_cpi = fmax(v.worst_cpi, fabs(e->cycles[VMP_SOURCE_CPI] - cycles) / cycles);
+		off = fabs(e->executions - (double)t->runs) - 3 * (isnan(e->executions_error) ? 0 : e->executions_error);
+		assert_true(off / (double)t->runs < 0.05);
+		v.compared++;
+	}
+	return v;
+}
+
+/* Slow and fast blocks, an inner loop, calls, and a path by chance */
+static void mixed_program(void)
+{
+	int top, inner, call, skip, f, out;
+
+	prog.insn[0].function = "main";
+	top = prog_plain(&prog, 3, 90, 2);
+	prog.insn[top].function = "main";
+	inner = prog_plain(&prog, 4, 1, 0);
+	prog_jump(&prog, PROG_COND, inner, 40, 0);
+	prog_plain(&prog, 2, 5, 5);
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	prog_plain(&prog, 2, 1, 1);
+	skip = prog_jump(&prog, PROG_COND, 0, 0, 70);
+	prog_plain(&prog, 5, 30, 1);
+	call = (call << 16) | prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	out = prog_plain(&prog, 1, 3, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	prog.insn[skip].target = out;
+	f = prog_plain(&prog, 3, 12, 1);
+	prog.insn[f].function = "helper";
+	skip = prog_jump(&prog, PROG_COND, 0, 0, 50);
+	prog_plain(&prog, 6, 20, 0);
+	out = prog_jump(&prog, PROG_RET, 0, 0, 0);
+	prog.insn[skip].target = out;
+	prog.insn[call >> 16].target = prog.insn[call & 0xffff].target = f;
+}
+
+static void test_mixed(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	struct verdict v;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	v = compare(VMP_SOURCE_TIME, 100);
+	assert_true(v.compared >= 7);
+	assert_true(v.worst < 0.03);
+	assert_true(v.worst_cpi > 0.5);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], set->totals.steps);
+	assert_int_equal(set->totals.landed, 20000);
+}
+
+/* Two loops that run for long, one after the other: only counters tell their scale */
+static void phased_program(void)
+{
+	int a, b;
+
+	a = prog_plain(&prog, 3, 30, 1);
+	prog.insn[a].function = "slow_loop";
+	prog_jump(&prog, PROG_COND, a, 6000, 0);
+	b = prog_plain(&prog, 9, 1, 0);
+	prog.insn[b].function = "fast_loop";
+	prog_jump(&prog, PROG_COND, b, 180000, 0);
+	prog_jump(&prog, PROG_JUMP, a, 0, 0);
+}
+
+static void test_phases(void **state)
+{
+	const struct prog_run run = {
+		.period = 4001, .samples = 10000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	struct verdict v;
+
+	(void)state;
+	phased_program();
+	simulate(&run);
+	v = compare(VMP_SOURCE_TIME, 100);
+	assert_int_equal(v.compared, 2);
+	assert_true(v.worst < 0.03);
+	assert_true(measure->phases >= 2);
+}
+
+/* A long inner loop within a slow outer one: most windows show one of the two only */
+static void test_nested(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	struct verdict v;
+	int top, inner;
+
+	(void)state;
+	top = prog_plain(&prog, 2, 400, 1);
+	prog.insn[top].function = "outer";
+	inner = prog_plain(&prog, 4, 1, 1);
+	prog_jump(&prog, PROG_COND, inner, 100, 0);
+	prog_plain(&prog, 1, 1, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	v = compare(VMP_SOURCE_TIME, 50);
+	assert_true(v.compared >= 2);
+	assert_true(v.worst < 0.03);
+	assert_true(v.worst_cpi > 0.5);
+}
+
+/* Samples of instructions tell executions themselves */
+static void test_two_events(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .instructions = 2503,
+	};
+	struct verdict v;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	assert_true(estimates->by_instructions);
+	v = compare(VMP_SOURCE_TIME, 100);
+	assert_true(v.compared >= 7);
+	assert_true(v.worst < 0.03);
+}
+
+/* Cycles in the branch records themselves */
+static void test_own_cycles(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 10000, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	};
+	struct verdict v;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	v = compare(VMP_SOURCE_LBR, 200);
+	assert_true(v.compared >= 6);
+	assert_true(v.worst < 0.001);
+}
+
+/* A handful of samples: no start has a row of its own, the sums are right all the same */
+static void test_few(void **state)
+{
+	const struct prog_run run = {
+		.period = 50021, .samples = 150, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	double runs = 0, truth = 0, insns = 0, true_insns = 0;
+	uint32_t i;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		double n = (double)prog.truth[insn_at(b->start)][insn_at(b->end)].runs;
+		double x = isnan(estimates->block[i].executions) ? 0 : estimates->block[i].executions;
+
+		if (getenv("SHOW"))
+			show(&estimates->block[i], b, 0, n);
+		runs += x;
+		truth += n;
+		insns += x * b->insns;
+		true_insns += n * b->insns;
+	}
+	assert_true(fabs(runs / truth - 1) < 0.1);
+	assert_true(fabs(insns / true_insns - 1) < 0.05);
+}
+
+/* The same whatever the number of threads, and whether samples were kept or are read again */
+static void test_threads(void **state)
+{
+	static const struct {
+		const char *threads;
+		uint64_t keep_bytes;
+	} ways[] = { { "1", VMP_KEEP_BYTES }, { "4", VMP_KEEP_BYTES }, { "1", 0 }, { "4", 0 }, { "2", 1 << 16 } };
+	const struct prog_run run = {
+		.period = 2003, .samples = 9000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	struct vmp_estimate want[64];
+	uint32_t blocks, i;
+	size_t w;
+
+	(void)state;
+	setenv("VMPROF_THREADS", "1", 1);
+	mixed_program();
+	simulate(&run);
+	blocks = set->blocks.nr;
+	assert_true(blocks > 5 && blocks < 64);
+	memcpy(want, estimates->block, blocks * sizeof(*want));
+	for (w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+		forget();
+		setenv("VMPROF_THREADS", ways[w].threads, 1);
+		all.keep_bytes = ways[w].keep_bytes;
+		assert_int_equal(vmp_model_open(&model, path), 0);
+		assert_int_equal(vmp_set_create(&set, model, &all), 0);
+		assert_int_equal(set->kept.nr, all.keep_bytes == VMP_KEEP_BYTES ? atoi(ways[w].threads) : 0);
+		assert_int_equal(vmp_measure_create(&measure, set), 0);
+		assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+		assert_int_equal(set->kept.nr, 0);
+		assert_int_equal(set->blocks.nr, blocks);
+		for (i = 0; i < blocks; i++)
+			assert_memory_equal(&want[i], &estimates->block[i], sizeof(want[i]));
+	}
+}
+
+/* ---------------------------------------------------------------- hostile */
+
+#define AT(i)		(PROG_BASE + prog.insn[i].addr)
+#define SWITCH_TO	(GEN_KERNEL + 0x2000)
+
+/* A user sample whose youngest branches are given, in a program of plain code and two jumps */
+static void begin_small(void)
+{
+	prog_plain(&prog, 4, 1, 1);			/* 0 .. 3 */
+	prog.insn[0].function = "small";
+	prog_jump(&prog, PROG_COND, 0, 2, 0);		/* 4 */
+	prog_plain(&prog, 3, 1, 1);			/* 5 .. 7 */
+	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 8 */
+	prog_plain(&prog, 2, 1, 1);			/* 9, 10 */
+	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 11 */
+	prog_plain(&prog, 6, 1, 1);			/* 12 .. 17 */
+	prog_jump(&prog, PROG_JUMP, 11, 0, 0);		/* 18 */
+	prog_assemble(&prog);
+	prog_install(&g, &prog, dir);
+	gen_ksyms(&g, "ffffffff81000000 T _stext\nffffffff81001000 T do_work\n"
+		      "ffffffff81002000 T __switch_to_asm\nffffffff81003000 T after\nffffffff81004000 T _etext\n");
+	gen_agent_flush(&g, GEN_VM, 3000);
+}
+
+static void put(const struct prog_branch *b, unsigned nr)
+{
+	static uint64_t tsc = 10000;
+
+	tsc += 1000;
+	gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(0), 1);
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, nr, 0);
+}
+
+static void load_small(void)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+
+	gen_records_flush(&g, 0, 10000, 20000);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &all), 0);
+}
+
+static void test_flaws(void **state)
+{
+	/* the older branch's end, and where the younger one begins */
+	const struct {
+		int from, to;	/* instructions, or ... */
+		uint64_t end, start;
+		enum vmp_flaw flaw;
+		int next;	/* instruction to which the younger one goes */
+	} *c, cases[] = {
+		{ 4, 0, 0, 0, VMP_FLAW_NONE },
+		{ 8, 5, 0, 0, VMP_FLAW_NONE },
+		{ 4, 5, 0, 0, VMP_FLAW_BACKWARD },
+		{ 11, 5, 0, 0, VMP_FLAW_PASSES },
+		{ 3, 0, 0, 0, VMP_FLAW_NO_BRANCH, 5 },
+		{ 0, 0, PROG_BASE + PROG_VADDR + 13, PROG_BASE + PROG_VADDR, VMP_FLAW_MIDDLE },
+		{ 4, 0, 0, PROG_BASE + PROG_VADDR + 0x800, VMP_FLAW_DATA },	/* mapped, but not in the file's code */
+		{ 4, 0, 0, 0x7f0000000000, VMP_FLAW_UNMAPPED },
+		{ 0, 0, 0x7f0000000000, PROG_BASE + PROG_VADDR, VMP_FLAW_UNMAPPED },
+		{ 4, 0, 0, GEN_KERNEL + 0x1000, VMP_FLAW_MIXED },
+		{ 0, 0, GEN_KERNEL + 0x1010, GEN_KERNEL + 0x1000, VMP_FLAW_NO_KERNEL },
+		{ 0, 0, GEN_KERNEL + 0x1000, GEN_KERNEL + 0x1010, VMP_FLAW_BACKWARD },
+		{ 0, 0, GEN_KERNEL + 0x1000 + (1 << 20), GEN_KERNEL + 0x1000, VMP_FLAW_LONG },
+	};
+	size_t i, n = sizeof(cases) / sizeof(cases[0]);
+	uint64_t want[VMP_FLAW_NR] = { 0 };
+	int f;
+
+	(void)state;
+	begin_small();
+	for (i = 0; i < n; i++) {
+		c = &cases[i];
+		put((struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
+					    { AT(8), c->start ? c->start : AT(c->to) } }, 2);
+		want[c->flaw]++;
+	}
+	load_small();
+	assert_int_equal(set->totals.steps, n);
+	for (f = 0; f < VMP_FLAW_NR; f++)
+		if (set->totals.flaw[f] != want[f])
+			fail_msg("%s: %d, not %d", vmp_flaw_key(f), (int)set->totals.flaw[f], (int)want[f]);
+	assert_int_equal(set->losses.records, n);
+	assert_int_equal(set->losses.entries, 2 * n);
+}
+
+/* Where a processor fused instructions with a branch, its record names the first of them */
+static void test_fused(void **state)
+{
+	const struct {
+		int start, end, next;	/* instructions; next -1: the kernel */
+		enum vmp_flaw flaw;
+	} cases[] = {
+		{ 0, 4, 0, VMP_FLAW_NONE },		/* the branch itself */
+		{ 0, 3, 0, VMP_FLAW_NONE },		/* fused with the one before it */
+		{ 0, 2, 0, VMP_FLAW_NONE },		/* with two */
+		{ 0, 3, 5, VMP_FLAW_NO_BRANCH },	/* it does not go there */
+		{ 0, 3, -1, VMP_FLAW_NONE },		/* an interrupt */
+		{ 12, 12, 11, VMP_FLAW_NO_BRANCH },	/* the branch is 18 bytes away */
+		{ 12, 13, 11, VMP_FLAW_NONE },		/* 15 */
+	};
+	static const struct { int end; uint32_t insns, n; enum vmp_flow flow; } blocks[] = {
+		{ 3, 3, 1, VMP_FLOW_ON }, { 4, 5, 3, VMP_FLOW_COND }, { 18, 7, 1, VMP_FLOW_JUMP },
+	};
+	uint64_t want[VMP_FLAW_NR] = { 0 };
+	size_t i, n = sizeof(cases) / sizeof(cases[0]);
+
+	(void)state;
+	begin_small();
+	for (i = 0; i < n; i++) {
+		put((struct prog_branch[]){ { AT(cases[i].end), cases[i].next < 0 ? GEN_KERNEL + 0x1000 : AT(cases[i].next) },
+					    { AT(8), AT(cases[i].start) } }, 2);
+		want[cases[i].flaw]++;
+	}
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], want[VMP_FLAW_NONE]);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_BRANCH], want[VMP_FLAW_NO_BRANCH]);
+	assert_int_equal(set->totals.steps, n);
+	assert_int_equal(set->blocks.nr, 3);
+	for (i = 0; i < 3; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+
+		assert_int_equal(set->points.points.v[b->end].addr, prog.insn[blocks[i].end].addr);
+		assert_int_equal(b->insns, blocks[i].insns);
+		assert_int_equal(b->n, blocks[i].n);
+		assert_int_equal(b->flow, blocks[i].flow);
+	}
+}
+
+/* Records that follow no sample, or are not what they say */
+static void test_losses(void **state)
+{
+	struct { struct vmprof_rec_lbr h; uint64_t word[2]; } bad = {
+		.h = { .hdr = { VMPROF_REC_LBR, sizeof(bad), 0 }, .tsc = 500, .branches = VMPROF_LBR_ALL,
+		       .format = VMPROF_LBR_FROM_TO, .nr = 1 },
+	};
+	struct vmprof_rec_lost lost = { .hdr = { VMPROF_REC_LOST, sizeof(lost), 0 } };
+	struct prog_branch b;
+
+	(void)state;
+	begin_small();
+	b = (struct prog_branch){ AT(4), AT(0) };
+	gen_record(&g, &bad, sizeof(bad));			/* no sample yet */
+	put(&b, 1);
+	gen_record(&g, &bad, sizeof(bad));			/* the sample has one already */
+	gen_guest(&g, GEN_VM, 500, PROG_CR3, 3, AT(0), 1);
+	gen_record(&g, &lost, sizeof(lost));
+	gen_record(&g, &bad, sizeof(bad));			/* not right behind its sample */
+	gen_guest(&g, GEN_VM, 501, PROG_CR3, 3, AT(0), 1);
+	gen_record(&g, &bad, sizeof(bad));			/* another time than its sample's */
+	gen_guest(&g, GEN_VM, 500, PROG_CR3, 3, AT(0), 1);
+	bad.h.nr = 2;
+	gen_record(&g, &bad, sizeof(bad));			/* more entries than it has room for */
+	gen_guest(&g, GEN_VM, 500, PROG_CR3, 3, AT(0), 1);
+	bad.h.nr = 1;
+	bad.h.format = 9;
+	gen_record(&g, &bad, sizeof(bad));
+	gen_guest(&g, GEN_VM, 500, PROG_CR3, 3, AT(0), 1);
+	bad.h.format = VMPROF_LBR_FROM_TO;
+	bad.h.hdr.size = 16;
+	gen_record(&g, &bad, 16);				/* not even a whole head */
+	load_small();
+	assert_int_equal(set->losses.orphans, 3);
+	assert_int_equal(set->losses.malformed, 4);
+	assert_int_equal(set->losses.records, 1);
+	assert_int_equal(set->totals.samples, 6);
+	assert_int_equal(set->totals.with_branches, 1);
+}
+
+/* User code from before the kernel switched tasks is another process's */
+static void test_switch(void **state)
+{
+	uint64_t kernel = GEN_KERNEL + 0x1000;
+	const struct vmp_unit *u;
+	uint32_t i, users = 0;
+
+	(void)state;
+	begin_small();
+	put((struct prog_branch[]){
+		{ AT(4), AT(0) },			/* ours */
+		{ kernel + 0x40, AT(0) },		/* back to user code */
+		{ SWITCH_TO + 0x20, kernel + 0x10 },	/* the switch returns */
+		{ kernel + 0x30, SWITCH_TO },
+		{ AT(8), kernel },			/* another's system call */
+		{ AT(4), AT(5) },			/* another's */
+	}, 6);
+	load_small();
+	assert_int_equal(set->totals.switched, 2);
+	for (i = 0; i < set->units.nr; i++) {
+		u = &set->units.v[i];
+		assert_true(u->end != vmp_point_at(&set->points, 0, prog.insn[8].addr));
+		users += u->block != VMP_NONE && set->blocks.v[u->block].insns;
+	}
+	assert_int_equal(users, 1);
+}
+
+/* One sample with two branches between which instructions 0 to 4 ran, as gen_guest() or gen_host() made it */
+static void put_loop(uint64_t tsc, uint64_t base)
+{
+	const struct prog_branch b[] = {
+		{ base + prog.insn[4].addr, base + prog.insn[0].addr }, { base + prog.insn[8].addr, base + prog.insn[0].addr },
+	};
+
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, 2, 1);
+}
+
+static const struct vmp_block_code *only_block(void)
+{
+	assert_int_equal(set->totals.steps, 1);
+	assert_int_equal(set->blocks.nr, 1);
+	return &set->blocks.v[0];
+}
+
+/* Kernel code comes from a vmlinux, wherever the guest's kernel was put */
+static void test_kernel(void **state)
+{
+	static const uint8_t id[20];
+	const uint64_t base = GEN_KERNEL + 0x40000 - PROG_VADDR;
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	char vmlinux[160], ksyms[160];
+
+	(void)state;
+	begin_small();
+	prog.insn[0].function = "schedule";
+	snprintf(vmlinux, sizeof(vmlinux), "%s/vmlinux", dir);
+	prog_write(&prog, vmlinux, id);
+	snprintf(ksyms, sizeof(ksyms), "%llx T _stext\n%llx T schedule\n%llx T _etext\n", GEN_KERNEL,
+		 (unsigned long long)(base + PROG_VADDR), GEN_KERNEL + 0x90000);
+	gen_hello(&g, 2000, 2, 0);
+	gen_ksyms(&g, ksyms);
+	gen_agent_flush(&g, GEN_VM, 3000);
+	gen_guest(&g, GEN_VM, 10000, PROG_CR3, 0, base + prog.insn[0].addr, 1);
+	put_loop(10000, base);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
+	assert_int_equal(only_block()->insns, 0);
+	vmp_set_destroy(set);
+	all.vmlinux = vmlinux;
+	assert_int_equal(vmp_set_create(&set, model, &all), 0);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
+	assert_int_equal(only_block()->insns, 5);
+	assert_int_equal(only_block()->flow, VMP_FLOW_COND);
+	assert_int_equal(only_block()->mispredicted, 1);
+	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].function), "schedule");
+}
+
+/* QEMU's own code lies on the host */
+static void test_host(void **state)
+{
+	static const uint8_t id[20];
+	char qemu[160], maps[320];
+
+	(void)state;
+	begin_small();
+	snprintf(qemu, sizeof(qemu), "%s/qemu", dir);
+	prog_write(&prog, qemu, id);
+	snprintf(maps, sizeof(maps), "500000001000-500000002000 r-xp 00001000 08:01 5   %s\n", qemu);
+	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, maps);
+	gen_host(&g, GEN_VM, 10000, VMPROF_MODE_VMM_USER, 0, 0, 0x500000000000 + prog.insn[0].addr, 1);
+	put_loop(10000, 0x500000000000);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
+	assert_int_equal(only_block()->insns, 5);
+	assert_int_equal(set->points.objects.v[set->points.points.v[only_block()->start].object].vm, VMP_NONE);
+	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "qemu");
+}
+
+/* The same code of two processes, at two addresses, is one block */
+static void test_two_processes(void **state)
+{
+	const uint64_t other = 0x7f1200000000;
+
+	(void)state;
+	begin_small();
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, PROG_CR3 + 0x5000, PROG_PID + 1, 1, 0, "prog");
+	gen_map(&g, 2000, PROG_CR3 + 0x5000, PROG_PID + 1, other + PROG_VADDR, other + PROG_VADDR + 0x1000, PROG_VADDR,
+		PROG_INO, "/usr/bin/prog");
+	gen_agent_flush(&g, GEN_VM, 3000);
+	gen_guest(&g, GEN_VM, 10000, PROG_CR3, 3, AT(0), 1);
+	put_loop(10000, PROG_BASE);
+	gen_guest(&g, GEN_VM, 10001, PROG_CR3 + 0x5000, 3, other + prog.insn[0].addr, 1);
+	put_loop(10001, other);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 2);
+	assert_int_equal(set->blocks.nr, 1);
+	assert_int_equal(set->blocks.v[0].n, 2);
+	assert_int_equal(set->landings.nr, 1);
+}
+
+/* Without kernel branches the driver's word must do: whose user code it is, is not known */
+static void test_switch_unseen(void **state)
+{
+	struct { struct vmprof_rec_lbr h; uint64_t word[4]; } rec = {
+		.h = { .hdr = { VMPROF_REC_LBR, sizeof(rec), 0 }, .branches = VMPROF_LBR_ALL & ~VMPROF_LBR_KERNEL,
+		       .format = VMPROF_LBR_FROM_TO, .nr = 2 },
+	};
+	int i;
+
+	(void)state;
+	begin_small();
+	for (i = 0; i < 2; i++) {
+		rec.h.tsc = 10000 + (uint64_t)i;
+		rec.h.flags = i ? VMPROF_LBR_SWITCHED : 0;
+		memcpy(rec.word, (uint64_t[]){ AT(4), AT(0), AT(4), AT(0) }, sizeof(rec.word));
+		gen_guest(&g, GEN_VM, rec.h.tsc, PROG_CR3, 3, AT(0), 1);
+		gen_record(&g, &rec, sizeof(rec));
+	}
+	load_small();
+	assert_int_equal(set->totals.switched, 2);
+	assert_int_equal(set->totals.steps, 1);
+	assert_int_equal(set->totals.landed, 1);
+	assert_int_equal(set->totals.user_only, 2);
+}
+
+/* The program of test_mixed() as a capture and its object cache, for blocks.t */
+static int write_capture(const char *folder)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+
+	snprintf(path, sizeof(path), "%s/mixed.vmprof", folder);
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	mixed_program();
+	prog_assemble(&prog);
+	prog_install(&g, &prog, folder);
+	gen_agent_flush(&g, GEN_VM, 3000);
+	say_period(run.period, 0);
+	prog_simulate(&g, &prog, &run);
+	gen_end(&g);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--capture"))
+		return write_capture(argv[2]);
+
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_switch_unseen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_processes, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_driver.c - rings of a host whose CPU numbers have holes: a file in memory for the device's
+ * mappings, an ioctl() that answers as the module does.  And when the module is told where a guest
+ * keeps its tasks, and when not any more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/session.h"
+
+#define CPUS	4
+#define PAGE	4096U
+
+static const int possible[CPUS] = { 1, 0, 0, 1 };
+static int device = -1;
+static struct vmprof_tasks given;	/* by the last VMPROF_IOC_TASKS */
+static int times_given, refuse;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (fd != device)
+		return (int)syscall(SYS_ioctl, fd, request, arg);
+	if (request == VMPROF_IOC_STATS && !possible[((struct vmprof_cpu_stats *)arg)->cpu]) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (request == VMPROF_IOC_TASKS) {
+		given = *(struct vmprof_tasks *)arg;
+		times_given++;
+		errno = refuse;
+		return refuse ? -1 : 0;
+	}
+	return 0;
+}
+
+/* A record in the ring of @cpu, as the module would leave it there */
+static void put_record(uint32_t cpu)
+{
+	const struct vmprof_sample sample = { .hdr = { VMPROF_REC_SAMPLE, sizeof(sample), cpu }, .tsc = 7 };
+	const struct vmprof_producer producer = { .ring_id = VMPROF_RING_ID, .cpu = cpu, .head = sizeof(sample) };
+
+	assert_int_equal(pwrite(device, &sample, sizeof(sample), (off_t)VMPROF_MMAP_DATA(cpu)), sizeof(sample));
+	assert_int_equal(pwrite(device, &producer, sizeof(producer), (off_t)VMPROF_MMAP_PRODUCER(cpu)),
+			 sizeof(producer));
+}
+
+static void test_holes(void **state)
+{
+	static struct vmp_session session;
+	struct vmprof_config config = { .ring_bytes = PAGE };
+	struct vmp_driver *d = &session.driver;
+	uint64_t lost[VMPROF_LOST_NR];
+	uint32_t cpu;
+
+	(void)state;
+	device = memfd_create("vmprof", MFD_CLOEXEC);
+	assert_true(device >= 0);
+	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
+	d->fd = device;
+	d->query.nr_cpus = CPUS;
+	d->query.page_size = PAGE;
+	put_record(0);
+	put_record(3);
+	assert_int_equal(vmp_driver_config(d, &config, NULL, 0), 0);
+	for (cpu = 0; cpu < CPUS; cpu++)
+		assert_int_equal(!!d->rings[cpu].data, possible[cpu]);
+	session.scratch = malloc(VMP_SCRATCH_BYTES);
+	/* there is no file to write to: what was read counts as lost, and nothing else */
+	vmp_store_rings(&session);
+	assert_int_equal(session.lost_at_store, 2);
+	vmp_session_losses(&session, lost);
+	assert_int_equal(lost[VMPROF_LOST_FULL], 0);
+	vmp_driver_close(d);
+	free(session.scratch);
+}
+
+static void test_no_ring_is_empty(void **state)
+{
+	struct vmp_ring none = { 0 };
+	uint8_t buf[8];
+
+	(void)state;
+	assert_int_equal(vmp_ring_read(&none, buf, sizeof(buf)), 0);
+	assert_int_equal(none.resyncs, 0);
+}
+
+/* What a guest with one CPU tells */
+static void take_tasks(struct vmp_tasks *tasks)
+{
+	struct { struct vmprof_task_layout t; struct vmprof_task_cpu cpu; } wire = {
+		.t = { .linear_base = 1ULL << 63, .linear_bytes = 4096, .nr_cpus = 1 },
+		.cpu = { .apic_id = 0, .current_gpa = 64 },
+	};
+	struct vmp_agent_msg m;
+
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &wire, sizeof(wire), &m), 0);
+	assert_int_equal(vmp_tasks_take(tasks, &m.tasks), 0);
+}
+
+static void test_tasks(void **state)
+{
+	static struct vmp_session session;
+	struct vmp_qmp_ram ram = { 0, 1 << 20, 0x7f0000000000 };
+	struct vmp_vm vm = { .session = &session, .dom = { .pid = 77 }, .ram = &ram, .nr_ram = 1 };
+
+	(void)state;
+	device = session.driver.fd = 1000;
+	session.driver.query.version = VMPROF_UAPI_VERSION;
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_UNTOLD);
+	assert_int_equal(times_given, 0);
+	take_tasks(&vm.tasks);
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_ON);
+	assert_int_equal(times_given, 1);
+	assert_int_equal(given.vm, 77);
+	assert_int_equal(given.nr_vcpus, 1);
+	/* its memory is elsewhere now; the conversation is over */
+	ram.hva += 4096;
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(times_given, 2);
+	vmp_tasks_forget(&vm.tasks);
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_UNTOLD);
+	assert_int_equal(times_given, 3);
+	assert_int_equal(given.nr_vcpus, 0);
+	assert_int_equal(given.vm, 77);
+	/* a module that knows no such call is not called; one that refuses has its way */
+	session.driver.query.version = 3;
+	take_tasks(&vm.tasks);
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_DRIVER);
+	assert_int_equal(times_given, 3);
+	session.driver.query.version = VMPROF_UAPI_VERSION;
+	refuse = EINVAL;
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_REFUSED);
+	refuse = 0;
+	/* without query-vmprof */
+	vm.nr_ram = 0;
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_NO_RAM);
+	vmp_tasks_forget(&vm.tasks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_holes), cmocka_unit_test(test_no_ring_is_empty),
+		cmocka_unit_test(test_tasks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
