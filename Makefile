@@ -8,23 +8,28 @@ help:
 	@echo 'Profile whole KVM guests from their host.'
 	@echo
 	@echo '  make demo          the whole thing on an emulated KVM host, with a report at the end'
-	@echo '  make check         all tests: check-unit and check-lab, each in roots of the lab'
+	@echo '  make check         check-unit and check-lab, each in roots of the lab: all that fits in an hour'
 	@echo
 	@echo '  make               the vmprof command (run ./configure first, or let make do it)'
 	@echo '  make driver        the host module for the running kernel (KDIR=... for another)'
-	@echo '  make rpm           the guest agent'"'"'s package (KDIR=..., KVER=... of the guest'"'"'s kernel)'
+	@echo '  make rpm, make deb packages of the guest agent (KVER=..., KDIR=... of the guest'"'"'s kernel)'
+	@echo '                     and of the command, with their modules for DKMS, in build/rpm, build/deb'
 	@echo '  make install       command, man pages, completion (DESTDIR=, PREFIX= by configure)'
 	@echo
 	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
-	@echo '  make check-lab     the full lab tests on LAB_SUITE, a short form on the other suite'
+	@echo '  make check-lab     the lab tests on LAB_SUITE, a short form on the other suite'
+	@echo '  make check-long    the cases of the lab that take longer, on both suites'
 	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'
 	@echo
-	@echo '  make bench         reading captures beside perf report: time, samples/s, memory'
+	@echo '  make bench         reading captures beside perf report, and what sampling and the agent cost'
+	@echo '                     (one half of it: make bench-analyzer, make bench-driver)'
 	@echo
-	@echo '  make lab           build all images and products of the lab'
+	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest)'
 	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
+	@echo '  parts of these:    host-setup (what this machine lacks), products (what runs in the lab),'
+	@echo '                     unit-tests, judge, bench-tools, vmprof-objects (programs and objects of tests)'
 	@echo '  make clean         remove build products; make distclean: all of build/'
 	@echo '  make clean-cache   remove the cache of roots, images and QEMU ($(CACHE))'
 	@echo
@@ -39,8 +44,8 @@ CACHE := $(or $(VMPROF_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmprof)
 export LAB_SUITE GUEST_SUITE
 
 # Targets of the lab need no configured tree on this machine.
-ifneq ($(filter-out help demo check check-lab check-truth check-hw lab lab-shell products \
-	clean distclean clean-cache host-setup driver rpm fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
+	clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
 
@@ -93,11 +98,12 @@ install: $(O)/vmprof
 # -------------------------------------------------------------- modules
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-.PHONY: driver rpm
+.PHONY: driver rpm deb
 driver:
 	$(Q)$(MAKE) -C $(SRC)/host-driver KDIR=$(KDIR) BUILD=$(abspath $(O))/host-driver
-rpm:
-	$(Q)$(SRC)/guest-agent/rpm/build --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/rpm
+rpm deb: $(O)/vmprof
+	$(Q)$(SRC)/packaging/$@/build guest --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/$@
+	$(Q)$(SRC)/packaging/$@/build host --build $(O) --out $(abspath $(O))/$@
 
 # ---------------------------------------------------------------- tests
 unit_tests := $(patsubst $(SRC)/tests/unit/%.c,%,$(wildcard $(SRC)/tests/unit/test_*.c))
@@ -118,7 +124,7 @@ $(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(cor
 -include $(unit_bin:%=%.d)
 
 .PHONY: check-unit unit-tests
-unit-tests: $(unit_bin) $(fuzz_bin) $(O)/vmprof
+unit-tests: $(unit_bin) $(fuzz_bin) $(O)/vmprof $(O)/gen-capture
 check-unit:
 	$(Q)$(SRC)/configure --build-dir=$(O)/san --sanitize=address,undefined $(CONFIGURE_ARGS)
 	$(Q)$(MAKE) O=$(O)/san SRC=$(SRC) unit-tests
@@ -146,7 +152,7 @@ fuzz:
 	$(Q)O=$(O)/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) $(SRC)/tests/fuzz/run
 
 # ---------------------------------------------------------------- bench
-bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world elfobj perfdata)
+bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world branches elfobj perfdata)
 
 $(O)/gen-capture: $(bench_obj) $(core_obj)
 	$(call say,LINK,$@)
@@ -158,13 +164,22 @@ $(O)/measure: $(O)/obj/tests/bench/measure.o
 
 -include $(bench_obj:.o=.d)
 
-.PHONY: bench bench-tools
+$(O)/exactsum: $(O)/obj/tests/bench/exactsum.o $(O)/obj/tests/truth/exact.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+$(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
+
+.PHONY: bench bench-tools bench-analyzer bench-driver
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
-bench: bench-tools
+bench: bench-analyzer bench-driver
+bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
+bench-driver: host-setup $(O)/exactsum
+	$(Q)O=$(O) $(SRC)/tests/bench/driver
 
 # ------------------------------------------------------------------ lab
-.PHONY: host-setup lab products lab-shell demo check check-lab check-truth check-hw
+.PHONY: host-setup lab products lab-shell demo check check-lab check-long check-truth check-hw
 host-setup:
 	$(Q)tests/lab/host-setup
 lab: host-setup
@@ -180,15 +195,17 @@ check: host-setup
 	$(Q)tests/check
 check-lab: lab
 	$(Q)tests/check lab
+check-long: lab
+	$(Q)tests/check long
 check-truth: lab
-	$(Q)prove -v --exec "tests/lab/run --timeout 2400" tests/lab/suite.sh :: --cases tests/truth/cases
+	$(Q)tests/check truth
 check-hw: host-setup
 	$(Q)tests/check hw
 
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm $(O)/deb
 distclean:
 	$(Q)rm -rf build
 clean-cache:
