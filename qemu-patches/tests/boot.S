@@ -236,6 +236,49 @@ lbr_h:
 	wrmsr
 	ret
 
+/* Functions whose value is written while the other processor calls them. */
+	.macro returns name, value
+	.balign 4
+	.skip 3, 0x90
+	.globl \name, \value
+\name:	.byte 0xb8			/* movl $0, %eax */
+\value: .long 0
+	ret
+	.endm
+	.balign 4096
+	returns patched_alone, patched_alone_value
+	.balign 4096
+	returns patched_beside, patched_beside_value
+	.globl patched_neighbour
+patched_neighbour:
+	ret
+	.balign 4096
+
+/* What the other processor does first, copied to the page where it starts. */
+	.globl ap_code, ap_code_end
+	.code16
+ap_code:
+	cli
+	movw %cs, %ax
+	movw %ax, %ds
+	lgdtl ap_gdt_ptr - ap_code
+	movl %cr0, %eax
+	orb $1, %al
+	movl %eax, %cr0
+	ljmpl $0x08, $ap_start
+ap_gdt_ptr:
+	.word 47
+	.long gdt
+ap_code_end:
+	.code32
+ap_start:
+	movl $0x10, %eax
+	movl %eax, %ds
+	movl %eax, %es
+	movl %eax, %ss
+	movl $ap_stack_top, %esp
+	call ap_main
+
 	.data
 	.globl kernel_esp, user_eflags, gdt, gdt_ptr
 	.balign 8
@@ -264,3 +307,5 @@ stack_top:
 int_stack_top:
 	.skip 16384
 user_stack_top:
+	.skip 16384
+ap_stack_top:

@@ -112,6 +112,7 @@ void test_faults(void);
 void test_svm(void);
 void test_lbr(void);
 void test_long(void);	/* a second of exact samples */
+void test_patched(void);	/* needs two processors */
 void bench(void);
 
 #endif

@@ -128,6 +128,8 @@ int main(const char *line)
 		bench();
 	} else if (asked(line, " long")) {
 		test_long();
+	} else if (asked(line, " patched")) {
+		test_patched();
 	} else {
 		test_registers();
 		test_counts();
