@@ -81,7 +81,7 @@ branches to 0x1fe 3
 is "to only: known, one word each" "$to_guest_unknown $to_odd $((to_guest_entries > 500))" "0 0 1"
 
 # a full ring takes neither a sample nor its branches
-ringdump dump -p "$vm" -n 50000 -s 1 -z -r 65536 -l 0x1ff -f 1 >full 2>&1
+ringdump dump -p "$vm" -n 50000 -s 4 -z -r 65536 -l 0x1ff -f 1 >full 2>&1
 at_least "a ring that is not read is full" "$(total full full)" 100
 is "every loss is a sample's" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
 is "no sample without branches, no branches without a sample" "$(branchcheck g1.console 0x1ff 0xffffffff83000000 <full |
