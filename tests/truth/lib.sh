@@ -89,11 +89,11 @@ truth_session()
 truth_whole() { [ -z "${TRUTH_WHOLE:-}" ] || "$@"; }
 truth_part() { [ -n "${TRUTH_WHOLE:-}" ] || "$@"; }
 
-# truth_turns DOMAIN - processes that take over each other's CR3: without any the judge
-# has nothing to hold the time axis against
+# truth_turns DOMAIN - TRUTH_TURNS (40) processes that take over each other's CR3: without
+# any the judge has nothing to hold the time axis against
 truth_turns()
 {
-	lab_ssh "$1" 'for i in $(seq 40); do ls -l /usr/bin > /dev/null; done'
+	lab_ssh "$1" 'for i in $(seq '"${TRUTH_TURNS:-40}"'); do ls -l /usr/bin > /dev/null; done'
 }
 
 truth_meanwhile() { :; }
