@@ -18,6 +18,8 @@ case_guest()
 	lab_ssh "$1" true > /dev/null 2>&1 || lab_guest_wait "$1" || return
 	lab_ssh "$1" rpm -q vmprof-guest-agent > /dev/null 2>&1 || lab_guest_install_agent "$1" || return
 	lab_ssh "$1" test -x /opt/burn/shor || lab_guest_workload_put "$1" || return
+	# a case that ended early may have left something
+	case_quiet "$1"
 	# what it still does after its boot is not what the cases look at
 	[ -z "$booted" ] || lab_ssh "$1" 'timeout 60 systemctl is-system-running --wait' > /dev/null 2>&1
 	return 0
@@ -44,7 +46,7 @@ case_guest_run()
 # case_quiet NAME - end the guest's workloads.
 case_quiet()
 {
-	lab_ssh "$1" 'pkill -x shor; pkill -x "burn-[ab]"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
+	lab_ssh "$1" 'pkill -x "shor|burn-[ab]|threads|turn|turned"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
 }
 
 # case_samples N [DOMAIN] - wait until the session has so many samples of a guest: a case takes
