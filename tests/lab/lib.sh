@@ -196,7 +196,7 @@ lab_guest_install_agent()
 # lab_guest_agent_wait NAME [SECONDS] - until the agent's service runs.
 lab_guest_agent_wait()
 {
-	lab_ssh "$1" "for i in \$(seq $((${2:-20} * 2))); do
+	lab_ssh "$1" "for i in \$(seq $((${2:-60} * 2))); do
 		! systemctl -q is-active vmprof-agent || exit 0; sleep 0.5; done
 		systemctl status --no-pager vmprof-agent; exit 1" >&2 || {
 		lab_note "the agent's service does not run in $1"

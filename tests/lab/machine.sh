@@ -35,6 +35,7 @@ out_dir=
 append=
 qemu_args=()
 options_used=0
+again=0
 
 # Parse leading options; options_used says how many arguments they were.
 machine_options()
@@ -180,6 +181,15 @@ machine_wait()
 	wait "$qemu_pid" || status=$?
 	trap - INT TERM HUP
 	return $status
+}
+
+# Did QEMU abort so early that L1 is to be started once more? Says so.
+# In about one of 30 boots QEMU 10.0 aborts while L1's firmware or kernel places PCI
+# devices (msix_table_mmio_write: Assertion `addr + size <= ...' failed).
+machine_again()
+{
+	[ "$1" = 134 ] && [ ! -s "$run_dir/status" ] && [ $((again++)) -lt 3 ] || return 1
+	lab_say "L1's QEMU aborted before its init started; once more: $(tail -n 1 "$run_dir/qemu.log")"
 }
 
 # The last lines of L1's console, without terminal codes.

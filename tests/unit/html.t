@@ -40,7 +40,7 @@ run --html "$tmp/same.vmprof" "$tmp/same.vmprof"
 [ $? = 2 ] && cmp -s "$capture" "$tmp/same.vmprof"; ok $? "the capture is not written over, exit 2"
 [ "$(stat -c %a "$tmp/a.html")" = 600 ]; ok $? "a page is for its owner, as captures are"
 chmod 640 "$tmp/a.html" && run --html "$tmp/a.html" "$capture" && [ "$(stat -c %a "$tmp/a.html")" = 640 ]; ok $? "one that takes another's place keeps its mode"
-mkfifo "$tmp/fifo" && { timeout 20 cat "$tmp/fifo" > "$tmp/through" & } && run --html "$tmp/fifo" "$capture" && wait && [ -p "$tmp/fifo" ] && cmp -s "$tmp/through" "$tmp/a.html"; ok $? "what is no file is written to, not replaced"
+mkfifo "$tmp/fifo" && { timeout 120 cat "$tmp/fifo" > "$tmp/through" & } && run --html "$tmp/fifo" "$capture" && wait && [ -p "$tmp/fifo" ] && cmp -s "$tmp/through" "$tmp/a.html"; ok $? "what is no file is written to, not replaced"
 echo precious > "$tmp/other" && ln -s other "$tmp/p.html.new" && run --html "$tmp/p.html" "$capture" && cmp -s "$tmp/p.html" "$tmp/a.html" && [ "$(cat "$tmp/other")" = precious ]; ok $? "a link that somebody planted beside it is not followed"
 (ulimit -f 8; trap '' XFSZ; run --html "$tmp/a.html" "$capture")
 [ $? = 1 ] && cmp -s "$tmp/through" "$tmp/a.html" && [ -z "$(find "$tmp" -name 'a.html.*')" ]; ok $? "a file that does not fit leaves the old one, and nothing beside it"

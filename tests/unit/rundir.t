@@ -12,14 +12,15 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # a collector that dies while it finishes: its socket is closed without an answer
 python3 - "$tmp/control" << 'END' &
-import socket, sys
+import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
+s.bind(sys.argv[1] + ".new")
 s.listen(1)
-s.settimeout(20)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+s.settimeout(60)
 s.accept()[0].close()
 END
-for _ in $(seq 100); do [ ! -S "$tmp/control" ] || break; sleep 0.05; done
+for _ in $(seq 400); do [ ! -S "$tmp/control" ] || break; sleep 0.05; done
 err=$(VMPROF_RUN_DIR=$tmp "$vmprof" stop 2>&1)
 status=$?
 wait

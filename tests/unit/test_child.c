@@ -126,7 +126,7 @@ static void test_hangs(void **state)
 	for (i = 0; i < 1000 && !kill(pid, 0); i++)	/* init reaps it */
 		usleep(5000);
 	clock_gettime(CLOCK_MONOTONIC, &b);
-	assert_true(b.tv_sec - a.tv_sec < 9);
+	assert_true(b.tv_sec - a.tv_sec < 60);
 	assert_int_equal(child.pid, 0);
 	assert_int_equal(child.fd, -1);
 	assert_int_equal(vmp_child_end(&child, 0), -1);

@@ -224,7 +224,7 @@ static void test_hangs(void **state)
 		skip();
 	serve("exec python3 -c 'import socket, os, time; s = socket.socket(); s.bind((\"127.0.0.1\", int(os.environ[\"PORT\"])));"
 	      " s.listen(50); time.sleep(1000)'");
-	vmp_debuginfod_budget(seek.server, 1500000000, 2000000000, VMP_DEBUGINFOD_BYTES);
+	vmp_debuginfod_budget(seek.server, 1500000000, 2900000000, VMP_DEBUGINFOD_BYTES);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	for (i = 0; i < 10; i++)
 		assert_true(look(0x10 + i) < 0);

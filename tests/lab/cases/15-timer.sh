@@ -10,11 +10,12 @@ case_guest web01 || bail "web01 is up"
 case_idle
 f=/out/timer.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
+case_guest_run web01 "timeout 600 /opt/burn/burn-a 100000000"
 output=$(vmprof start --domain web01 $asked --period 2ms --output $f 2>&1) || bail "start $asked" "$output"
 pass "start $asked"
 like "... says what samples" "$output" "${timer_notice:-cpu-clock}"
 sleep 10
+case_samples 1000
 ok "stop" vmprof stop
 case_quiet web01
 case_report $f

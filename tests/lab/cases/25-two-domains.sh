@@ -9,13 +9,14 @@ case_guest web02 || bail "web02 is up"
 case_idle
 f=/out/two.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
-case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
+case_guest_run web01 "timeout 600 /opt/burn/burn-a 100000000"
+case_guest_run web02 "timeout 600 /opt/burn/burn-b 100000000"
 sleep 1
 ok "start --domain web01 --domain web02" vmprof start --domain web01 --domain web02 --period 200us --output $f
 # both guests begin many processes, whose page tables come from where they were freed
 for d in web01 web02; do case_guest_run $d 'for i in $(seq 200); do true | wc -c; done'; done
 sleep 12
+for d in web01 web02; do case_samples 2000 $d; done
 ok "stop" vmprof stop
 case_quiet web01
 case_quiet web02
@@ -38,11 +39,12 @@ is "--domain leaves only that one" "$(case_json '[.domains[].name] | join(" ")')
 # web02 is now a neighbour that nobody profiles
 f=/out/neighbour.vmprof
 rm -f $f
-case_guest_run web01 "timeout 60 /opt/burn/burn-a 100000000"
-case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
-case_guest_run web02 "timeout 60 /opt/burn/burn-b 100000000"
+case_guest_run web01 "timeout 600 /opt/burn/burn-a 100000000"
+case_guest_run web02 "timeout 600 /opt/burn/burn-b 100000000"
+case_guest_run web02 "timeout 600 /opt/burn/burn-b 100000000"
 ok "start --domain web01 beside a busy web02" vmprof start --domain web01 --period 200us --output $f
 sleep 10
+case_samples 1000
 ok "stop" vmprof stop
 case_report $f
 at_least "what web02 took from web01's vCPUs is steal" \
@@ -51,8 +53,9 @@ case_report $f --steal
 # vmprof works there, too
 at_least "most of it is QEMU's, in KVM or on the way to it" \
 	"$(case_json '.domains[0] | ([.rows[] | select(.process | test("qemu|KVM")).samples] | add) * 100 / .steal')" 50
-at_least "and it is known what of the guest waited" \
-	"$(case_json '.domains[0] | ([.waiting[] | select(.function != "[unknown]").samples] | add) * 100 / .steal')" 80
+# nothing is known of one that waited in QEMU
+at_least "and of most it is known what of the guest waited" \
+	"$(case_json '.domains[0] | ([.waiting[] | select(.function != "[unknown]").samples] | add) * 100 / .steal')" 50
 # a tick in the guest leaves it in the kernel, where it may have to wait as well
 is "in its own code burn-a waits in its loop" \
 	"$(case_json '[.domains[0].waiting[] | select(.module == "burn-a")] | max_by(.samples) | .process + ":" + .function')" \

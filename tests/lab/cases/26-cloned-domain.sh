@@ -21,7 +21,8 @@ clone()
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
-for i in 1 2 3; do case_guest_run web01 "timeout 300 /opt/burn/turn"; done
+for command in destroy undefine; do virsh -q $command web02 > /dev/null 2>&1; done
+for i in 1 2 3; do case_guest_run web01 "timeout 900 /opt/burn/turn"; done
 state=/var/lib/libvirt/web01.state
 # the agent's channel goes with the state
 vmprof attach --domain web01 > /dev/null

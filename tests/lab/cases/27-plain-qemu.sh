@@ -8,13 +8,13 @@ f=/out/plain.vmprof
 rm -f $f
 LAB_EMULATOR=/usr/bin/qemu-system-x86_64 case_guest web03 || bail "web03 is up with its agent"
 case_idle
-case_guest_run web03 "timeout 100 /opt/burn/burn-a 100000000"
-output=$(vmprof start --domain web03 --output $f 2>&1) || bail "start --domain web03" "$output"
+case_guest_run web03 "timeout 900 /opt/burn/burn-a 100000000"
+output=$(vmprof start --domain web03 --period 500us --output $f 2>&1) || bail "start --domain web03" "$output"
 pass "start --domain web03"
 like "... says that its QEMU lacks query-vmprof" "$output" "web03: its QEMU has no query-vmprof; reading KVM's debugfs"
 is "its clock comes from KVM's debugfs" "$(vmprof status --json | jq -r '.domains[0].clock_source')" debugfs
 is "which of its tasks runs is not looked for" "$(vmprof status --json | jq -r '.domains[0].tasks')" no-query-vmprof
-lab_ssh web03 'for i in $(seq 20); do /opt/burn/burn-b 20; done'
+lab_ssh web03 'for i in $(seq 40); do /opt/burn/burn-b 20; done'
 ok "stop" vmprof stop
 case_report $f
 is "burn_a_work ran in burn-a, burn_b_work in burn-b" "$(case_json '[.domains[0].rows[] |

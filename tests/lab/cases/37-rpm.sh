@@ -19,13 +19,13 @@ like "... and have a changelog" "$(in_guest rpm -q --changelog $agent)" "First p
 
 # --- the channel
 ok "the channel is plugged in" vmprof attach --domain web04
-ok "... that starts the agent" lab_wait 30 active
+ok "... that starts the agent" lab_wait 60 active
 ok "... with its module" loaded
 virsh -q dumpxml web04 | sed -n "/<channel type='unix'>/,/<.channel>/p" > /run/lab/channel.xml
 ok "the channel is unplugged" virsh -q detach-device web04 /run/lab/channel.xml --live
-ok "... that stops the agent" lab_wait 30 inactive
+ok "... that stops the agent" lab_wait 60 inactive
 ok "the channel is plugged in again" vmprof attach --domain web04
-ok "... the agent runs" lab_wait 30 active
+ok "... the agent runs" lab_wait 60 active
 
 # --- what the service may do
 is "it is no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
@@ -45,6 +45,7 @@ rm -f $f
 case_guest_run web04 'while :; do ls -l /usr/bin; done'
 ok "a session begins" vmprof start --domain web04 --period 500us --output $f
 sleep 6
+case_samples 1500 web04
 ok "... and ends" vmprof stop
 in_guest 'pkill -f "[w]hile :"'
 case_report $f || bail "report"

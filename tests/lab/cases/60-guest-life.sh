@@ -11,9 +11,11 @@ case_idle
 f=/out/reboot.vmprof
 ok "start" vmprof start --domain web01 --output $f --period 200000
 lab_ssh web01 '/opt/burn/burn-a 300'
+agent() { vmprof status --json | jq -r ".domains[0].agent.$1"; }
+before=$(agent hellos)
 ok "the guest reboots" lab_guest_reboot web01
-runs() { [ "$(vmprof status --json | jq -r '.domains[0].agent.state')" = running ]; }
-ok "the agent of the new boot is heard" lab_wait 60 runs
+runs_again() { [ "$(agent state)" = running ] && [ "$(agent hellos)" -gt "$before" ]; }
+ok "the agent of the new boot is heard" lab_wait 120 runs_again
 lab_ssh web01 '/opt/burn/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 pass "stop"
@@ -32,7 +34,7 @@ f=/out/all.vmprof
 ok "start --all" vmprof start --all --output $f --period 200000
 ok "another domain starts" lab_guest_start web02 --mem 256
 joined() { vmprof status --json | jq -e '[.domains[] | select(.name == "web02" and .samples > 0)] | length == 1'; }
-ok "it joins the session" lab_wait 60 joined
+ok "it joins the session" lab_wait 120 joined
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 like "stop counts its samples" "$output" "^  web02: [1-9][0-9]* in the guest"
 case_report $f || bail "report"
@@ -41,12 +43,13 @@ lab_guest_destroy web02
 
 # --- destroyed
 f=/out/destroyed.vmprof
-case_guest_run web01 'timeout 100 /opt/burn/burn-a 100000000'
+case_guest_run web01 'timeout 900 /opt/burn/burn-a 100000000'
 ok "start" vmprof start --domain web01 --output $f
 sleep 5
+case_samples 1500
 virsh -q destroy web01
 ended() { ! vmprof status > /dev/null 2>&1; }
-ok "the session ends by itself with its last domain" lab_wait 60 ended
+ok "the session ends by itself with its last domain" lab_wait 120 ended
 fails "stop says how it ended" vmprof stop
 like "... that the domain is gone" "$output" "all domains of the session ended"
 case_report $f --by process || bail "report"
@@ -55,6 +58,6 @@ is "its processes are named" \
 is "the file is closed with its index" "$(case_json .capture.closed)" true
 is "nothing was lost" "$(case_json ".losses.driver | to_entries | map(select(.value > 0)) | from_entries | tojson")" "{}"
 virsh -q undefine web01
-ok_in_lab "the module can be unloaded" rmmod vmprof
+ok_in_lab "the module can be unloaded" lab_wait 30 rmmod vmprof
 ok_in_lab "... and loaded again" modprobe vmprof
 finish

@@ -18,7 +18,7 @@ monitor()
 {
 	exec 7<>"$1.out"
 	echo "$2" >"$1.in"
-	timeout 2 cat <&7
+	timeout 5 cat <&7
 	exec 7<&-
 }
 
@@ -102,8 +102,9 @@ is "no sample of a guest has host callers, some of its VMM have" \
 	"$(count pmc 'v["mode"] == 0 && v["ret1"] != "0"') $(($(count pmc 'v["mode"] == 1 && v["ret2"] ~ /^0xffffffff/') > 0))" "0 1"
 is "nothing was lost" "$(total pmc full) $(total pmc nested) $(total pmc state)" "0 0 0"
 is "every interrupt is a sample or was filtered" "$(($(total pmc interrupts) - $(total pmc filtered)))" "$(grep -c ^S pmc)"
+# guest's and host's counters of two pCPUs: each is left with a part of a period
 at_most "the count divided by the period is the interrupts" \
-	$(($(total pmc events) / 200000 - $(total pmc interrupts) - $(total pmc throttled))) 2
+	$(($(total pmc events) / 200000 - $(total pmc interrupts) - $(total pmc throttled))) 4
 if dmesg | grep -q 'kvm: .* unstable TSC'; then
 	skip "the clock is KVM's" "this host's TSC is unstable: KVM changes the offset all the time"
 else
@@ -130,7 +131,7 @@ is "with instructions beside it, every interrupt is a record or was filtered" \
 	"$(($(total both interrupts) - $(total both filtered)))" "$(grep -c '^[SI]' both)"
 at_least "instruction samples" "$(grep -c '^I.* mode=0 ' both)" 100
 at_most "they are the count divided by their period" \
-	$(($(total both insn_events) / 150000 - $(total both insn_interrupts) - $(total both throttled))) 2
+	$(($(total both insn_events) / 150000 - $(total both insn_interrupts) - $(total both throttled))) 4
 is "they are the VM's own, without steal and counts" \
 	"$(grep '^I' both | grep -vc " vm=$vm .* flags=[VLI]* ")" 0
 at_least "cycles between the other samples are still the period in the mean" "$(mean both cycles)" 190000
@@ -155,12 +156,12 @@ ringdump dump -p "$vm" -n 50000 -s 2 -z -r 65536 >full 2>&1
 at_least "a ring that is not read is full" "$(total full full)" 100
 is "and every loss is counted" "$(($(total full interrupts) - $(total full filtered)))" "$(($(grep -c ^S full) + $(total full full)))"
 # what it reads is not written out: that takes longer than to fill the other half
-ringdump dump -q -p "$vm" -n 50000 -s 60 -w -r 4194304 >wake 2>&1
+ringdump dump -q -p "$vm" -n 50000 -s 240 -w -r 8388608 >wake 2>&1
 at_least "poll() wakes a reader that waits for half a ring" "$(sed -n 's/^W wakeups=//p' wake)" 2
 is "early enough to lose nothing" "$(total wake full)" 0
 ringdump dump -q -p "$vm" -n 200000 -s 60 >killed 2>&1 &
 reader=$!
-lab_wait 10 grep -q started killed
+lab_wait 30 grep -q started killed
 fails "the module cannot be unloaded while it samples" rmmod vmprof
 fails "nor a second session be started" ringdump dump -p "$vm" -s 1
 kill -9 $reader
@@ -168,19 +169,22 @@ wait $reader 2>/dev/null
 is "kill -9 of the reader stops sampling" "$(lsmod | awk '$1 == "vmprof" { print $3 }') $(grep -c vmprof /sys/devices/system/cpu/hotplug/states)" "0 0"
 
 # ------------------------------------------------------------- CPU hotplug
-ringdump dump -p "$vm" -n 200000 -s 8 >hotplug 2>&1 &
+ringdump dump -p "$vm" -n 200000 -s 120 >hotplug 2>&1 &
 reader=$!
-lab_wait 10 grep -q started hotplug
+lab_wait 30 grep -q started hotplug
+sleep 1
 echo 0 >/sys/devices/system/cpu/cpu1/online
 sleep 1
 echo 1 >/sys/devices/system/cpu/cpu1/online
+sleep 2
+kill $reader
 wait $reader
 is "a session survives CPU hotplug" "$?" 0
 # samples of pCPU 1 before and after the longest time without one, and is that over 0.8 s
-back=$(awk '/^S cpu=1 / { split($3, a, "="); n++
+back=$(awk -v least=$(($(sed 's/.*tsc_khz=\([0-9]*\).*/\1/' <<<"$query") * 800)) '/^S cpu=1 / { split($3, a, "="); n++
 		if (n > 1 && a[2] - last > gap) { gap = a[2] - last; at = n - 1 }
 		last = a[2] }
-	END { print at + 0, n - at, (gap > 1840000000) }' hotplug)
+	END { print at + 0, n - at, (gap > least) }' hotplug)
 like "and samples the pCPU before and after" "$back" '^[1-9][0-9]* [1-9][0-9]* 1$'
 
 # ------------------------------------------------------------- two guests
@@ -195,12 +199,12 @@ is "without a filter both are seen" "$(values all 'v["mode"] == 0' vm)" "$(print
 tiny_end g2
 tiny_end g1
 ok "the module unloads" rmmod vmprof
-modprobe -r kvm_amd
+lab_wait 30 modprobe -r kvm_amd
 modprobe vmprof
 like "without KVM's vendor module START says so" "$(ringdump dump -a -s 1 2>&1)" 'start: No such device'
 modprobe kvm_amd
 # once a boot the kernel's own unwinder may say, to whoever walks a stack there, that it lacks a register
-unlike "the kernel has nothing to complain about" "$(dmesg | grep -v 'WARNING: missing R1[03] value at ')" \
+unlike "the kernel has nothing to complain about" "$(dmesg | grep -v -E 'WARNING: missing R[0-9A-Z]+ value at ')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this)'
 cd /
 cp "$work"/{pmc,timer,steal,hotplug,all,refuse} /out/ 2>/dev/null

@@ -33,7 +33,7 @@ struct ring {
 };
 
 static struct vmprof_config config = {
-	.size = sizeof(config), .period = 1000000, .ring_bytes = 1 << 20,
+	.size = sizeof(config), .period = 1000000, .ring_bytes = 1 << 22,
 };
 static uint32_t vms[VMPROF_MAX_VMS];
 static double seconds = 2;

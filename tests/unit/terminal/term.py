@@ -28,7 +28,8 @@ class Terminal:
             os.environ.update(env or {}, TERM=term)
             if not stdin:
                 os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            time.sleep(0.05)        # until the window has its size
+            while not any(struct.unpack("HHHH", fcntl.ioctl(1, termios.TIOCGWINSZ, bytes(8)))):
+                time.sleep(0.005)   # until the window has its size
             os.execvp(args[0], args)
         self.resize(lines, columns)
 
