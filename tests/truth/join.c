@@ -2,6 +2,7 @@
 /* join.c - resolve blocks and samples with the analyzer's model. */
 #include "join.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/resolve.h"
@@ -88,13 +89,20 @@ static void hit_of(const struct join *j, const struct exact_space *s, uint32_t v
 		hit->version = vmp_space_version(space, hit->image, s->last_tsc);
 }
 
+/* What is known of an address, or of the @size bytes from it on */
+static uint64_t place_sum(const struct vmp_hit *hit, uint64_t addr, uint32_t size)
+{
+	struct { uint64_t addr; uint32_t kind, vm, epoch, image, version, size; } key = {
+		addr, hit->kind, hit->vm, hit->epoch, hit->image, hit->version, size,
+	};
+
+	return vmp_hash_bytes(&key, sizeof(key));
+}
+
 /* Row of an address; each distinct one is resolved once. */
 static int place_of(struct join *j, struct vmp_hit *hit, uint64_t addr, uint32_t *out)
 {
-	struct { uint64_t addr; uint32_t kind, vm, epoch, image, version, zero; } key = {
-		addr, hit->kind, hit->vm, hit->epoch, hit->image, hit->version, 0,
-	};
-	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
+	uint64_t sum = place_sum(hit, addr, 0);
 	uint32_t *known = vmp_hash_find(&j->by_place, sum);
 	int err;
 
@@ -108,22 +116,42 @@ static int place_of(struct join *j, struct vmp_hit *hit, uint64_t addr, uint32_t
 }
 
 /*
- * Count a block for the function that it starts in.  Where code falls through
+ * Row of a block: that of the function that it starts in.  Where code falls through
  * from one function into the next, no address tells their counts apart: they
  * are one group.
  */
-static int add_block(struct join *j, const struct exact_block *b, struct vmp_hit *hit)
+static int block_of(struct join *j, const struct exact_block *b, struct vmp_hit *hit, uint32_t *out)
 {
-	uint32_t row, other, at;
-	struct join_row *r;
+	uint64_t sum = place_sum(hit, b->pc, b->size);
+	uint32_t *known = b->size ? vmp_hash_find(&j->by_place, sum) : NULL;
+	uint32_t other = 0, at;
 	int err;
 
-	err = place_of(j, hit, b->pc, &row);
-	for (at = 1; !err && at < b->size; at++) {
-		err = place_of(j, hit, b->pc + at, &other);
-		if (!err && group_of(j, other) != group_of(j, row))
-			j->rows.v[group_of(j, other)].group = group_of(j, row);
+	if (known) {
+		*out = *known;
+		return 0;
 	}
+	err = place_of(j, hit, b->pc, out);
+	if (!err && b->size)
+		err = place_of(j, hit, b->pc + b->size - 1, &other);
+	/* what begins and ends in one function has no other in between */
+	for (at = 1; !err && at < b->size && other != *out; at++) {
+		uint32_t row;
+
+		err = place_of(j, hit, b->pc + at, &row);
+		if (!err && group_of(j, row) != group_of(j, *out))
+			j->rows.v[group_of(j, row)].group = group_of(j, *out);
+	}
+	return err || !b->size ? err : vmp_hash_set(&j->by_place, sum, *out);
+}
+
+static int add_block(struct join *j, const struct exact_block *b, struct vmp_hit *hit)
+{
+	struct join_row *r;
+	uint32_t row;
+	int err;
+
+	err = block_of(j, b, hit, &row);
 	if (err)
 		return err;
 	r = &j->rows.v[row];
@@ -134,13 +162,29 @@ static int add_block(struct join *j, const struct exact_block *b, struct vmp_hit
 	return 0;
 }
 
+/* Whose code a space of a guest has; its vm is VMP_NONE for another VM, which nobody asked for */
+static struct vmp_hit space_hit(struct join *j, const struct exact_space *s, const struct vmp_hash *votes)
+{
+	uint32_t vm = vm_of(j, s->ncr3, votes);
+	struct vmp_hit hit = { .vm = VMP_NONE };
+
+	if (!(s->flags & EXACT_COUNTING) || !(s->flags & EXACT_GUEST) || vm == VMP_NONE)
+		return hit;
+	hit_of(j, s, vm, &hit);
+	if (s->flags & EXACT_USER)
+		axis_residence(&j->axis, &j->model->vms.v[vm].space, s);
+	return hit;
+}
+
 static int add_blocks(struct join *j, const struct vmp_hash *votes)
 {
-	struct vmp_hit hit = { 0 };
-	uint32_t i, last = UINT32_MAX, vm = VMP_NONE;
-	int err;
+	struct vmp_hit *hits = malloc((j->exact->spaces.nr + 1) * sizeof(*hits));
+	uint32_t i;
+	int err = hits ? 0 : -ENOMEM;
 
-	for (i = 0; i < j->exact->blocks.nr; i++) {
+	for (i = 0; !err && i < j->exact->spaces.nr; i++)
+		hits[i] = space_hit(j, &j->exact->spaces.v[i], votes);
+	for (i = 0; !err && i < j->exact->blocks.nr; i++) {
 		const struct exact_block *b = &j->exact->blocks.v[i];
 		const struct exact_space *s = &j->exact->spaces.v[b->space];
 
@@ -151,27 +195,13 @@ static int add_blocks(struct join *j, const struct vmp_hash *votes)
 		j->cycles += b->cycles;
 		j->insns += b->insns;
 		j->side[s->flags & (EXACT_GUEST | EXACT_USER)] += b->cycles;
-		if (!(s->flags & EXACT_GUEST)) {
+		if (!(s->flags & EXACT_GUEST))
 			err = host_block(&j->host, j->model, s, b);
-			if (err)
-				return err;
-			continue;
-		}
-		if (b->space != last) {
-			vm = vm_of(j, s->ncr3, votes);
-			if (vm != VMP_NONE)
-				hit_of(j, s, vm, &hit);
-			if (vm != VMP_NONE && s->flags & EXACT_USER)
-				axis_residence(&j->axis, &j->model->vms.v[vm].space, s);
-			last = b->space;
-		}
-		if (vm == VMP_NONE)
-			continue;	/* another VM, which nobody asked for */
-		err = add_block(j, b, &hit);
-		if (err)
-			return err;
+		else if (hits[b->space].vm != VMP_NONE)
+			err = add_block(j, b, &hits[b->space]);
 	}
-	return 0;
+	free(hits);
+	return err;
 }
 
 /* ---------------------------------------------------------------- samples */
