@@ -9,6 +9,9 @@
 #include "agent_msg.h"
 
 #include <errno.h>
+#include <stdio.h>
+
+#define ERRNO_MAX	4095
 
 static struct vmp_span read_span(struct vmp_cursor *c, uint64_t len)
 {
@@ -61,6 +64,9 @@ static int read_hello(struct vmp_cursor *c, struct vmp_msg_hello *m)
 	m->tsc = vmp_cursor_u64(c);
 	m->realtime_ns = vmp_cursor_u64(c);
 	m->release = read_span(c, release_len);
+	m->module_error = vmp_cursor_left(c) >= sizeof(__le32) ? vmp_cursor_u32(c) : 0;
+	if (!(m->flags & VMPROF_HELLO_NO_MODULE) || m->module_error > ERRNO_MAX)
+		m->module_error = 0;
 	return m->compat <= m->version && release_len <= VMPROF_RELEASE_MAX;
 }
 
@@ -206,7 +212,7 @@ static int read_object(struct vmp_cursor *c, struct vmp_msg_object *m)
 	m->total = vmp_cursor_u64(c);
 	m->data = read_span(c, m->status ? 0 : vmp_cursor_left(c));
 	if (m->status)
-		return m->file && m->status < 4096;	/* errno's range */
+		return m->file && m->status <= ERRNO_MAX;
 	return m->file && m->total <= VMPROF_OBJECT_BYTES_MAX &&
 	       m->offset <= m->total && m->data.len <= m->total - m->offset;
 }
@@ -286,4 +292,18 @@ int vmp_agent_msg_next_cpu(struct vmp_msg_tasks *tasks, struct vmp_msg_task_cpu 
 	vmp_cursor_u32(&tasks->cpus);
 	cpu->current_gpa = vmp_cursor_u64(&tasks->cpus);
 	return 1;
+}
+
+const char *vmp_no_module_text(char *dst, uint32_t hello_flags, uint32_t module_error)
+{
+	const char *error = strerror((int)module_error);
+
+	if (hello_flags & VMPROF_HELLO_REFUSED)
+		snprintf(dst, 128, "it did not start: %s (the guest's kernel log has more)", error);
+	else
+		snprintf(dst, 128, "%s", !module_error ? "the agent does not tell why" :
+			 module_error == ENOENT ? "it is not loaded" :
+			 module_error == EBUSY ? "another program has its device open" :
+			 module_error == EPROTO ? "the loaded one is of another version" : error);
+	return dst;
 }

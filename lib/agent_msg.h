@@ -57,6 +57,7 @@ struct vmp_msg_hello {
 	uint64_t tsc;
 	uint64_t realtime_ns;
 	struct vmp_span release;	/* <= VMPROF_RELEASE_MAX */
+	uint32_t module_error;		/* errno; 0: there is a module, or it is not told */
 };
 
 struct vmp_msg_map {
@@ -184,6 +185,9 @@ int vmp_agent_msg_parse(unsigned int type, const void *payload, size_t len,
  * Return: 1 a map, 0 no more.
  */
 int vmp_agent_msg_next_map(struct vmp_msg_proc *proc, struct vmp_msg_map *map);
+
+/** vmp_no_module_text() - Why an agent has no module, by its HELLO.  Return: @dst (128 bytes). */
+const char *vmp_no_module_text(char *dst, uint32_t hello_flags, uint32_t module_error);
 
 /** vmp_agent_msg_next_cpu() - Next CPU of a TASKS.  Return: 1 a CPU, 0 no more. */
 int vmp_agent_msg_next_cpu(struct vmp_msg_tasks *tasks, struct vmp_msg_task_cpu *cpu);

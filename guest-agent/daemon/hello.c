@@ -80,6 +80,7 @@ size_t vmp_hello_build(struct vmp_hello_msg *msg, int module)
 	struct utsname uts;
 	uint32_t flags;
 	const struct vmpg_query q = query_machine(module, &flags);
+	const __le32 module_error = htole32(module < 0 ? (uint32_t)-module : 0);
 	size_t len = uname(&uts) ? 0 : strlen(uts.release);
 
 	_Static_assert(sizeof(uts.release) <= VMPROF_RELEASE_MAX, "release");
@@ -93,6 +94,7 @@ size_t vmp_hello_build(struct vmp_hello_msg *msg, int module)
 	msg->fixed.release_len = htole32((uint32_t)len);
 	msg->fixed.tsc = htole64(q.tsc);
 	msg->fixed.realtime_ns = htole64(q.realtime_ns);
-	memcpy(msg->release, uts.release, len);
-	return sizeof(msg->fixed) + len;
+	memcpy(msg->release_and_error, uts.release, len);
+	memcpy(msg->release_and_error + len, &module_error, sizeof(module_error));
+	return sizeof(msg->fixed) + len + sizeof(module_error);
 }

@@ -10,12 +10,12 @@
 /* HELLO with its variable part */
 struct vmp_hello_msg {
 	struct vmprof_hello fixed;
-	char release[VMPROF_RELEASE_MAX];
+	char release_and_error[VMPROF_RELEASE_MAX + sizeof(__le32)];
 };
 
 /**
  * vmp_hello_build() - Fill it in.
- * @module: The module's device, or -1: degraded.
+ * @module: The module's device, or -errno of why there is none: degraded.
  *
  * Return: bytes of payload.
  */

@@ -21,6 +21,7 @@
 #define DRAIN_MS		5000	/* the last of the files and JIT maps may take at the end */
 #define JIT_VERSION		2	/* hosts from this one on take JIT maps */
 #define TASKS_VERSION		4	/* ... TASKS */
+#define LACK_VERSION		5	/* ... why there are none */
 #define RECORDS_PER_STEP	256
 #define MODULES_CHECK_MS	2000
 #define MODULES_PATH		"/proc/modules"
@@ -59,6 +60,7 @@ static void reset(struct vmp_session *s)
 	s->module = -1;
 	s->state = VMP_IDLE;
 	s->snapshots = 0;
+	s->tasks_told = 0;
 	s->records_at = s->records_end = 0;
 	s->procfs_msg_waits = 0;
 	s->drain_until_ms = 0;
@@ -106,9 +108,11 @@ static int put(struct vmp_session *s, unsigned int type, const void *payload, si
 	return vmp_out_put(&s->out, type, &iov, 1);
 }
 
-static void explain_no_module(int error)
+static void explain_no_module(const struct vmp_session *s)
 {
-	const char *why = error == -ENOENT ? "module vmprof_guest is not there for this kernel" :
+	const int error = s->module_error;
+	const char *why = s->start_refused ? "module vmprof_guest did not start" :
+			  error == -ENOENT ? "module vmprof_guest is not there for this kernel" :
 			  error == -EBUSY ? "another program has /dev/vmprof_guest open" :
 			  error == -EPROTO ? "the loaded module vmprof_guest is of another version" :
 			  strerror(-error);
@@ -122,19 +126,19 @@ static void hello(struct vmp_session *s, uint32_t flags)
 {
 	struct vmp_hello_msg msg;
 	size_t len;
-	int ret;
 
 	reset(s);
 	vmp_out_restart(&s->out);
 	s->bad_input = 0;
 	memset(s->lost_sent, 0, sizeof(s->lost_sent));
-	ret = vmp_module_open(&s->module);
-	if (ret) {
+	if (!s->start_refused)
+		s->module_error = vmp_module_open(&s->module);
+	if (s->module_error) {
 		s->module = -1;
-		explain_no_module(ret);
+		explain_no_module(s);
 	}
-	len = vmp_hello_build(&msg, s->module);
-	msg.fixed.flags |= htole32(flags);
+	len = vmp_hello_build(&msg, s->module_error ? s->module_error : s->module);
+	msg.fixed.flags |= htole32(flags | (s->start_refused ? VMPROF_HELLO_REFUSED : 0));
 	put(s, VMPROF_MSG_HELLO, &msg, len);
 	s->state = VMP_READY;
 }
@@ -174,6 +178,8 @@ static void on_host_hello(struct vmp_session *s, const struct vmp_msg_host_hello
 {
 	s->silent_since_ms = 0;
 	s->host_version = m->version;
+	s->start_refused &= m->session == s->host_session;
+	s->host_session = m->session;
 	s->refused = m->compat > VMPROF_PROTO_VERSION || m->version < VMPROF_PROTO_COMPAT;
 	if (s->refused)
 		vmp_log(VMP_LOG_ERROR, "the host speaks protocol version %" PRIu32 " (oldest %" PRIu32 "), we speak %u (oldest %u): update the older of vmprof and vmprof-guest-agent",
@@ -209,19 +215,27 @@ static void start_sideband(struct vmp_session *s)
 	s->lost_checked_ms = 0;
 }
 
+/* What HELLO said of the module is not so: the host starts over, and hears it in the next one */
+static void on_start_refused(struct vmp_session *s, int error)
+{
+	vmp_log(VMP_LOG_ERROR, "the module cannot trace: %s; the kernel's log has the reason", strerror(-error));
+	s->start_refused = 1;
+	s->module_error = error;
+	hello(s, VMPROF_HELLO_UNASKED);
+}
+
 static void on_start(struct vmp_session *s, uint64_t token)
 {
 	int ret = s->module >= 0 ? vmp_module_start(s->module) : 0;
 
-	if (ret) {
-		vmp_log(VMP_LOG_ERROR, "cannot trace, only /proc is read: %s; the kernel's log has the reason",
-			strerror(-ret));
-		close(s->module);
-		s->module = -1;
-	}
 	if (s->module < 0)
 		start_sideband(s);
-	ret = begin_snapshot(s, token);
+	if (!ret)
+		ret = begin_snapshot(s, token);
+	if (ret && s->module >= 0) {
+		on_start_refused(s, ret);
+		return;
+	}
 	if (ret)
 		vmp_log(VMP_LOG_ERROR, "cannot take a snapshot of the processes: %s",
 			strerror(-ret));
@@ -367,6 +381,21 @@ static void note(struct vmp_session *s, struct vmp_agent_msg *m)
 		vmp_jit_ended(&s->jit, m->proc.tgid);
 }
 
+/* The first snapshot is over and the module has not told of tasks.  Return: 0 or -ENOBUFS */
+static int tell_no_tasks(struct vmp_session *s)
+{
+	const struct vmprof_task_layout t = {
+		.tsc = htole64(vmp_tsc()), .lack = htole32(VMPROF_TASKS_LACK_LOST),
+	};
+	int ret;
+
+	if (s->module < 0 || s->tasks_told || s->host_version < LACK_VERSION)
+		return 0;
+	ret = put(s, VMPROF_MSG_TASKS, &t, sizeof(t));
+	s->tasks_told = !ret;
+	return ret;
+}
+
 /* Pass one message on.  Return: 0 or -ENOBUFS (later). */
 static int carry(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
 {
@@ -375,9 +404,12 @@ static int carry(struct vmp_session *s, unsigned int type, const void *payload, 
 
 	if (type == VMPROF_MSG_TASKS && s->host_version < TASKS_VERSION)
 		return 0;
-	ret = put(s, type, payload, len);
+	ret = type == VMPROF_MSG_SNAP_END ? tell_no_tasks(s) : 0;
+	if (!ret)
+		ret = put(s, type, payload, len);
 	if (ret)
 		return ret;
+	s->tasks_told |= type == VMPROF_MSG_TASKS;
 	if (vmp_agent_msg_parse(type, payload, len, &msg))
 		return 0;
 	note(s, &msg);

@@ -32,8 +32,12 @@ enum vmp_state { VMP_IDLE, VMP_READY, VMP_RUNNING, VMP_STOPPING, VMP_DRAINING };
 struct vmp_session {
 	enum vmp_state state;
 	int module;			/* device, -1: none, /proc and perf only */
+	int module_error;		/* -errno: why there is none */
+	int start_refused;		/* it is there, but did not start in this session of the host's */
 	int refused;			/* the host's version is not for us */
 	uint32_t host_version;
+	uint64_t host_session;
+	int tasks_told;			/* where the kernel keeps its tasks, in this conversation */
 	uint64_t stop_token;
 	int stop_snapshot;		/* the last snapshot has been asked for */
 	unsigned int snapshots;		/* asked for, SNAP_END not carried yet */

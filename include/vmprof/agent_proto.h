@@ -63,6 +63,8 @@
  *   the snapshot tells.  A FORK has no name (it is the parent's), an EXEC comes once, without
  *   EXEC_DONE, and an EXIT has no maps.  EXIT says LAST where the process had ended by the time
  *   that it was told: of several threads more than one may.
+ *   An agent whose module fails only at START says a HELLO that is UNASKED; to the greeting
+ *   that follows, of the same session, it answers with NO_MODULE and REFUSED.
  */
 #ifndef VMPROF_AGENT_PROTO_H
 #define VMPROF_AGENT_PROTO_H
@@ -70,7 +72,8 @@
 #include <linux/types.h>
 
 #define VMPROF_PORT_NAME	"org.vmprof.agent.0"
-#define VMPROF_PROTO_VERSION	4	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS */
+#define VMPROF_PROTO_VERSION	5	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
+					   there is no module, or no TASKS */
 #define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
 
 #define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
@@ -173,6 +176,7 @@ struct vmprof_get_object {
 #define VMPROF_HELLO_LA57	(1U << 1)	/* 5-level paging */
 #define VMPROF_HELLO_NO_MODULE	(1U << 2)	/* degraded: no vmprof_guest.ko */
 #define VMPROF_HELLO_UNASKED	(1U << 3)	/* answers no HOST_HELLO (agents of version 3 on) */
+#define VMPROF_HELLO_REFUSED	(1U << 4)	/* NO_MODULE: it is there, but did not start */
 
 struct vmprof_hello {
 	__le32 version;
@@ -185,6 +189,7 @@ struct vmprof_hello {
 	__le64 tsc;
 	__le64 realtime_ns;	/* guest wall clock at tsc */
 	/* char release[release_len]; */
+	/* __le32 module_error;  with NO_MODULE, agents of version 5 on: the errno that tells why */
 };
 
 /*
@@ -321,6 +326,8 @@ struct vmprof_jitmap {
 enum {
 	VMPROF_TASKS_LACK_NONE	= 0,	/* it can */
 	VMPROF_TASKS_LACK_ENCRYPTED = 1,	/* the guest's memory is encrypted */
+	VMPROF_TASKS_LACK_LOST	= 2,	/* the module did not tell: no memory, or its ring was
+					   full.  To hosts of version 5 on */
 	VMPROF_TASKS_LACK_NR
 };
 

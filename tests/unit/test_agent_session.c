@@ -56,6 +56,8 @@ static struct {
 	int tracing;
 	int snapshots;			/* asked for since open */
 	int busy;			/* refuse further snapshots */
+	int start_error, snapshot_error;
+	int no_tasks;			/* it does not tell where the kernel keeps them */
 	uint8_t ring[4 << 20];
 	size_t at, end;
 	struct vmpg_lost lost;
@@ -97,8 +99,14 @@ int vmp_module_query(int fd, struct vmpg_query *query)
 
 int vmp_module_start(int fd)
 {
+	const struct vmprof_task_layout t = { .pid_offset = htole32(2400) };
+
 	(void)fd;
+	if (module.start_error)
+		return module.start_error;
 	module.tracing = 1;
+	if (!module.no_tasks)
+		module_put(VMPROF_MSG_TASKS, &t, sizeof(t));
 	return 0;
 }
 
@@ -116,6 +124,8 @@ int vmp_module_snapshot(int fd, uint64_t token)
 	(void)fd;
 	if (!module.tracing)
 		return -EINVAL;
+	if (module.snapshot_error)
+		return module.snapshot_error;
 	if (module.busy)
 		return -EBUSY;
 	module.busy = 1;
@@ -155,6 +165,7 @@ static struct vmp_session agent;
 static struct vmp_frame_decoder from_agent;
 static int host_fd, agent_fd;
 static uint32_t host_seq;
+static uint64_t host_session;
 
 static int setup(void **state)
 {
@@ -205,6 +216,7 @@ static void greet(uint64_t credit)
 	struct vmprof_host_hello h = {
 		.version = htole32(VMPROF_PROTO_VERSION),
 		.compat = htole32(VMPROF_PROTO_COMPAT), .credit = htole64(credit),
+		.session = htole64(host_session),
 	};
 
 	tell(VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
@@ -299,7 +311,9 @@ static void test_conversation(void **state)
 	assert_int_equal(m.hello.flags & VMPROF_HELLO_NO_MODULE, 0);
 	assert_int_equal(module.tracing, 0);
 
+	assert_int_equal(m.hello.module_error, 0);
 	tell_token(VMPROF_MSG_START, 7);
+	assert_int_equal(hear().type, VMPROF_MSG_TASKS);
 	assert_int_equal(hear().type, VMPROF_MSG_SNAP_BEGIN);
 	assert_int_equal(module.tracing, 1);
 	module_put(VMPROF_MSG_PROC, &p, sizeof(p));
@@ -590,7 +604,9 @@ static void test_degraded(void **state)
 	(void)state;
 	module.present = 0;
 	greet(1 << 30);
-	assert_true(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_NO_MODULE);
+	m = hear_type(VMPROF_MSG_HELLO);
+	assert_true(m.hello.flags & VMPROF_HELLO_NO_MODULE);
+	assert_int_equal(m.hello.module_error, ENOENT);
 	tell_token(VMPROF_MSG_START, 7);
 	hear_type(VMPROF_MSG_SNAP_BEGIN);
 	agent.bulk.ksyms_active = 0;
@@ -750,6 +766,92 @@ static void test_tasks(void **state)
 	module_snapshot_end(7);
 	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
 	assert_clean();
+}
+
+/* A module that could not tell of them: the host hears that, once and before the snapshot is over */
+static void test_tasks_lost(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	module.no_tasks = 1;
+	start(0);
+	module_snapshot_end(7);
+	m = hear();
+	assert_int_equal(m.type, VMPROF_MSG_TASKS);
+	assert_int_equal(m.tasks.lack, VMPROF_TASKS_LACK_LOST);
+	assert_int_equal(m.tasks.nr_cpus, 0);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
+	tell_token(VMPROF_MSG_STOP, 8);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_BEGIN);
+	module_snapshot_end(8);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
+	/* hosts that know of no such lack */
+	start(0);
+	agent.host_version = LACK_VERSION - 1;
+	module_snapshot_end(7);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
+	assert_clean();
+}
+
+/* A module that is there and fails only now: HELLO was wrong, so the host starts over and hears why. */
+static void refuses(int error)
+{
+	struct vmp_agent_msg m;
+
+	module.tracing = 0;
+	greet(0);
+	assert_false(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_NO_MODULE);
+	tell_token(VMPROF_MSG_START, 7);
+	m = hear();
+	assert_int_equal(m.type, VMPROF_MSG_HELLO);
+	assert_true(m.hello.flags & VMPROF_HELLO_UNASKED);
+	greet(1 << 20);
+	m = hear_type(VMPROF_MSG_HELLO);
+	assert_int_equal(m.hello.flags & (VMPROF_HELLO_UNASKED | VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED),
+			 VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED);
+	assert_int_equal(m.hello.module_error, error);
+	tell_token(VMPROF_MSG_START, 8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
+	agent.bulk.ksyms_active = 0;
+	hear_type(VMPROF_MSG_PROC);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+	tell_token(VMPROF_MSG_STOP, 9);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 9);
+	assert_clean();
+}
+
+static void test_start_refused(void **state)
+{
+	(void)state;
+	host_session = 1;
+	module.start_error = -ENOMEM;
+	refuses(ENOMEM);
+	host_session = 2;		/* another session tries again */
+	module.start_error = 0;
+	module.snapshot_error = -EIO;
+	refuses(EIO);
+	host_session = 3;
+	module.snapshot_error = 0;
+	start(0);
+	assert_int_equal(module.tracing, 1);
+	host_session = 0;
+}
+
+/* An old host does not greet again but goes on with the conversation: no CR3s, yet all that /proc tells */
+static void test_start_refused_old_host(void **state)
+{
+	(void)state;
+	module.start_error = -ENOMEM;
+	greet(0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	assert_true(hear().hello.flags & VMPROF_HELLO_NO_MODULE);
+	tell_token(VMPROF_MSG_START, 8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
+	agent.bulk.ksyms_active = 0;
+	hear_type(VMPROF_MSG_PROC);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
 }
 
 /* A process that says to have code of its own making, and the map that it wrote */
@@ -949,6 +1051,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_version, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_start_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_start_refused_old_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modules_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jit_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jit_map_without_credit, setup, teardown),
