@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "collect/control.h"
 #include "collect/running.h"
+#include "report/render.h"
 #include "util/log.h"
 #include "util/opts.h"
 #include "util/text.h"
@@ -53,6 +54,8 @@ static void print_agent(struct json_object *a)
 	if (*release)
 		printf(", guest kernel %s, %llu messages, %s", release, vmp_json_count(a, "frames"),
 		       vmp_format_size(size, sizeof(size), vmp_json_count(a, "bytes")));
+	if (*vmp_json_get(a, "without_module"))
+		printf(", without its module (%s)", vmp_json_get(a, "without_module"));
 	if (bad)
 		printf(", %llu broken or missing", bad);
 	if (vmp_json_count(a, "dropped_frames"))
@@ -79,6 +82,8 @@ static void print_domains(struct json_object *list)
 		       vmp_json_get(d, "clock_source"),
 		       json_object_get_boolean(member(d, "ended")) ? ", ended" : "");
 		print_agent(member(d, "agent"));
+		if (vmp_tasks_off_text(vmp_json_get(d, "tasks")))
+			printf("           threads are not told apart: %s\n", vmp_tasks_off_text(vmp_json_get(d, "tasks")));
 	}
 }
 

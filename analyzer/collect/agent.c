@@ -153,6 +153,7 @@ static void on_hello(struct vmp_agent *a, const struct vmp_msg_hello *m)
 	a->counts.hellos++;
 	a->version = m->version;
 	a->flags = m->flags;
+	a->module_error = m->module_error;
 	a->ksyms_whole = 0;
 	memcpy(a->boot_id, m->boot_id, sizeof(a->boot_id));
 	vmp_text(a->release, sizeof(a->release), m->release.p, m->release.len);
@@ -213,7 +214,7 @@ static void on_token(struct vmp_agent *a, unsigned int type, const struct vmp_ms
 		set_state(a, VMP_AGENT_DONE);
 }
 
-static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m)
+static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m, int kept)
 {
 	switch (m->type) {
 	case VMPROF_MSG_HELLO:
@@ -232,7 +233,7 @@ static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m)
 		break;
 	case VMPROF_MSG_TASKS:
 		if (a->ops->tasks)
-			a->ops->tasks(a->arg, &m->tasks);
+			a->ops->tasks(a->arg, kept ? &m->tasks : NULL);
 		break;
 	case VMPROF_MSG_OBJECT:
 		if (a->ops->object(a->arg, &m->object))
@@ -248,24 +249,25 @@ static int is_from_agent(unsigned int type)
 	return type >= VMPROF_MSG_HELLO;
 }
 
-static void keep(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
+static int keep(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
 {
 	struct vmprof_frame wire;
 
 	if (a->counts.kept_bytes + sizeof(wire) + f->len > a->keep_bytes) {
 		a->counts.dropped++;
-		return;
+		return 0;
 	}
 	vmp_frame_build(&wire, f->type, f->seq, payload, f->len);
 	a->ops->keep(a->arg, &wire, payload, f->len);
 	a->counts.kept++;
 	a->counts.kept_bytes += sizeof(wire) + f->len;
+	return 1;
 }
 
 static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
 {
 	struct vmp_agent_msg m;
-	int err;
+	int err, kept = 0;
 
 	err = vmp_agent_msg_parse(f->type, payload, f->len, &m);
 	if (err == -ENOENT)
@@ -282,8 +284,8 @@ static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const vo
 	if (f->type == VMPROF_MSG_HELLO && hello_comes_too_fast(a))
 		return;
 	if (f->type == VMPROF_MSG_HELLO ? begins_conversation(a, &m.hello) : f->type != VMPROF_MSG_OBJECT)
-		keep(a, f, payload);
-	on_message(a, &m);
+		kept = keep(a, f, payload);
+	on_message(a, &m, kept);
 	if (vmp_msg_is_bulk(f->type))
 		give_credit(a, f->len);
 }

@@ -43,7 +43,8 @@ struct vmp_agent_ops {
 	int (*object)(void *arg, const struct vmp_msg_object *o);
 	/* state or connection changed; the agent's fields are set */
 	void (*changed)(void *arg);
-	/* where the guest keeps its tasks, until the conversation is over; NULL not wanted */
+	/* where the guest keeps its tasks, until the conversation is over (@m NULL: it told, which
+	   was not kept); NULL not wanted */
 	void (*tasks)(void *arg, const struct vmp_msg_tasks *m);
 };
 
@@ -83,6 +84,7 @@ struct vmp_agent {
 	/* of the last HELLO */
 	uint32_t version;
 	uint32_t flags;		/* VMPROF_HELLO_* */
+	uint32_t module_error;	/* errno; 0: it has its module, or does not tell */
 	uint8_t boot_id[16];
 	char release[256];	/* safe to show */
 

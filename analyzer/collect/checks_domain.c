@@ -11,7 +11,6 @@
 #include "util/text.h"
 
 #define HELLO_PATIENCE_NS 5000000000ULL
-#define TASKS_VERSION	4	/* agents from this one on tell where the guest keeps its tasks */
 
 static void ignore_frame(void *arg, const struct vmprof_frame *wire, const void *payload,
 			 uint32_t len)
@@ -71,6 +70,7 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 {
 	const char *name = vm->dom.shown;
 	struct vmp_agent *a = &vm->agent;
+	char why[128];
 	int err;
 
 	err = greet(a, vm->dom.xml.channel_path);
@@ -84,9 +84,9 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 		vmp_check_remark(c, "%s: no agent answers, user code stays unnamed: in the guest, install vmprof-guest-agent and systemctl start vmprof-agent",
 				 name);
 	else if (a->flags & VMPROF_HELLO_NO_MODULE)
-		vmp_check_remark(c, "%s: the agent has no module, some processes stay unknown: in the guest, modprobe vmprof_guest and systemctl restart vmprof-agent",
-				 name);
-	else if (a->version < TASKS_VERSION)
+		vmp_check_remark(c, "%s: the agent has no module, %s; some processes stay unknown: in the guest, modprobe vmprof_guest and systemctl restart vmprof-agent",
+				 name, vmp_no_module_text(why, a->flags, a->module_error));
+	else if (a->version < VMP_TASKS_VERSION)
 		vmp_check_remark(c, "%s: the agent is older than this vmprof, the guest's threads are not told apart: install the agent of this version in the guest",
 				 name);
 	else

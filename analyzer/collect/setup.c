@@ -321,13 +321,14 @@ static int take_object(void *arg, const struct vmp_msg_object *o)
 static void tell_started(const struct vmp_vm *vm)
 {
 	const struct vmp_agent *a = &vm->agent;
+	char why[128];
 
 	vmp_info("%s: the agent answers, guest kernel %s%s", vm->dom.shown, a->release,
 		 a->counts.hellos > 1 ? " (again)" : "");
 	if (a->flags & VMPROF_HELLO_NO_MODULE)
-		vmp_warn("%s: the agent runs without its module: processes are inferred where only one has the code mapped, others stay unknown\n"
+		vmp_warn("%s: the agent runs without its module, %s: processes are inferred where only one has the code mapped, others stay unknown\n"
 			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
-			 vm->dom.shown);
+			 vm->dom.shown, vmp_no_module_text(why, a->flags, a->module_error));
 }
 
 void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm)
@@ -337,6 +338,8 @@ void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm)
 	int err;
 
 	vm->tasks.state = vmp_tasks_plan(&vm->tasks, vm->dom.pid, vm->ram, vm->nr_ram, &plan);
+	if (vm->tasks.state == VMP_TASKS_UNTOLD)
+		vm->tasks.state = vmp_tasks_untold(&vm->agent);
 	if (vm->tasks.state != VMP_TASKS_ON && was != VMP_TASKS_ON)
 		return;
 	err = vmp_driver_tasks(&s->driver, &plan.ioc);
@@ -348,8 +351,8 @@ static void take_tasks(void *arg, const struct vmp_msg_tasks *m)
 {
 	struct vmp_vm *vm = arg;
 
-	if (!vmp_tasks_take(&vm->tasks, m))
-		vmp_session_tasks(vm->session, vm);
+	vmp_tasks_take(&vm->tasks, m);
+	vmp_session_tasks(vm->session, vm);
 }
 
 static void agent_changed(void *arg)
@@ -358,10 +361,10 @@ static void agent_changed(void *arg)
 	struct vmp_agent *a = &vm->agent;
 
 	/* the next conversation may be with another kernel */
-	if (!vmp_agent_is_there(a)) {
+	if (!vmp_agent_is_there(a))
 		vmp_tasks_forget(&vm->tasks);
+	if (!vm->tasks.cpu)
 		vmp_session_tasks(vm->session, vm);
-	}
 	switch (a->state) {
 	case VMP_AGENT_STARTED:
 		vm->port_open = 1;

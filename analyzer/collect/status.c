@@ -22,6 +22,7 @@ static const char *phase_name(enum vmp_phase phase)
 static void write_vm(const struct vmp_vm *vm, FILE *f)
 {
 	const struct vmp_agent *a = &vm->agent;
+	char why[128];
 	int i;
 
 	fputs("{\"name\":", f);
@@ -32,6 +33,10 @@ static void write_vm(const struct vmp_vm *vm, FILE *f)
 		vmp_clock_source_name(vm->source), vmp_tasks_state_name(vm->tasks.state), vmp_agent_state_name(a),
 		vm->port_open < 0 ? "null" : vm->port_open ? "true" : "false");
 	vmp_json_str(f, a->release);
+	if (a->flags & VMPROF_HELLO_NO_MODULE) {
+		fputs(",\"without_module\":", f);
+		vmp_json_str(f, vmp_no_module_text(why, a->flags, a->module_error));
+	}
 	fprintf(f, ",\"hellos\":%" PRIu64 ",\"frames\":%" PRIu64 ",\"bytes\":%" PRIu64
 		",\"bad_bytes\":%" PRIu64 ",\"bad_frames\":%" PRIu64 ",\"bad_payloads\":%" PRIu64
 		",\"seq_gaps\":%" PRIu64 ",\"stale\":%" PRIu64 ",\"dropped_frames\":%" PRIu64

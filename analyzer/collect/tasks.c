@@ -6,21 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-int vmp_tasks_take(struct vmp_tasks *t, const struct vmp_msg_tasks *told)
+void vmp_tasks_take(struct vmp_tasks *t, const struct vmp_msg_tasks *told)
 {
-	struct vmp_msg_tasks m = *told;
-	struct vmp_msg_task_cpu *cpu = calloc(m.nr_cpus + 1, sizeof(*cpu));
+	struct vmp_msg_tasks m;
+	struct vmp_msg_task_cpu *cpu = told ? calloc(told->nr_cpus + 1, sizeof(*cpu)) : NULL;
 	uint32_t nr = 0;
 
-	if (!cpu)
-		return -ENOMEM;
+	/* what was told before still holds, but for CPUs that came since */
+	if (!cpu) {
+		t->unkept = 1;
+		return;
+	}
+	m = *told;
 	while (vmp_agent_msg_next_cpu(&m, &cpu[nr]))
 		nr++;
 	vmp_tasks_forget(t);
 	t->told = m;
 	t->cpu = cpu;
 	t->nr_cpus = nr;
-	return 0;
 }
 
 void vmp_tasks_forget(struct vmp_tasks *t)
@@ -28,6 +31,7 @@ void vmp_tasks_forget(struct vmp_tasks *t)
 	free(t->cpu);
 	t->cpu = NULL;
 	t->nr_cpus = 0;
+	t->unkept = 0;
 }
 
 static int by_gpa(const void *pa, const void *pb)
@@ -113,9 +117,11 @@ static enum vmp_tasks_state plan_on(const struct vmp_tasks *t, const struct vmp_
 	const struct vmp_msg_tasks *m = &t->told;
 
 	if (!t->cpu)
-		return VMP_TASKS_UNTOLD;
+		return t->unkept ? VMP_TASKS_UNKEPT : VMP_TASKS_UNTOLD;
 	if (m->lack == VMPROF_TASKS_LACK_ENCRYPTED)
 		return VMP_TASKS_ENCRYPTED;
+	if (m->lack == VMPROF_TASKS_LACK_LOST)
+		return VMP_TASKS_LOST;
 	if (!nr_ram)
 		return VMP_TASKS_NO_RAM;
 	if (m->lack || nr_ram > (int)VMPROF_TASKS_RAM_MAX || !take_ram(plan, ram, nr_ram) ||
@@ -143,12 +149,23 @@ enum vmp_tasks_state vmp_tasks_plan(const struct vmp_tasks *t, uint32_t vm, cons
 	return state;
 }
 
+enum vmp_tasks_state vmp_tasks_untold(const struct vmp_agent *a)
+{
+	if (!vmp_agent_is_there(a))
+		return VMP_TASKS_UNTOLD;
+	if (a->version < VMP_TASKS_VERSION)
+		return VMP_TASKS_OLD_AGENT;
+	return a->flags & VMPROF_HELLO_NO_MODULE ? VMP_TASKS_NO_MODULE : VMP_TASKS_UNTOLD;
+}
+
 const char *vmp_tasks_state_name(enum vmp_tasks_state state)
 {
 	static const char *const name[] = {
 		[VMP_TASKS_UNTOLD] = "not-told", [VMP_TASKS_ON] = "on", [VMP_TASKS_DRIVER] = "old-module",
 		[VMP_TASKS_NO_RAM] = "no-query-vmprof", [VMP_TASKS_ENCRYPTED] = "encrypted",
-		[VMP_TASKS_REFUSED] = "no-sense",
+		[VMP_TASKS_REFUSED] = "no-sense", [VMP_TASKS_OLD_AGENT] = "old-agent",
+		[VMP_TASKS_NO_MODULE] = "no-module", [VMP_TASKS_LOST] = "lost-in-guest",
+		[VMP_TASKS_UNKEPT] = "not-kept",
 	};
 
 	return name[state];

@@ -13,10 +13,17 @@
 #include <vmprof/uapi.h>
 
 #include "agent_msg.h"
+#include "collect/agent.h"
 #include "collect/qmp.h"
+
+#define VMP_TASKS_VERSION	4	/* agents from this one on tell where the guest keeps its tasks */
 
 enum vmp_tasks_state {
 	VMP_TASKS_UNTOLD,	/* the guest has not told, or its conversation is over */
+	VMP_TASKS_OLD_AGENT,	/* its agent cannot */
+	VMP_TASKS_NO_MODULE,	/* its agent has no module to tell */
+	VMP_TASKS_LOST,		/* its module could not tell: no memory, or its ring was full */
+	VMP_TASKS_UNKEPT,	/* it told, but that did not go into the capture, or no memory */
 	VMP_TASKS_ON,		/* the driver looks */
 	VMP_TASKS_DRIVER,	/* it is too old */
 	VMP_TASKS_NO_RAM,	/* nobody told where the guest's memory is: no query-vmprof */
@@ -30,10 +37,11 @@ struct vmp_tasks {
 	struct vmp_msg_tasks told;	/* its CPUs are below */
 	struct vmp_msg_task_cpu *cpu;	/* NULL: nothing was told */
 	uint32_t nr_cpus;
+	int unkept;			/* something was told, but could not be kept */
 };
 
-/** vmp_tasks_take() - Keep a TASKS.  Return: 0 or -ENOMEM. */
-int vmp_tasks_take(struct vmp_tasks *t, const struct vmp_msg_tasks *told);
+/** vmp_tasks_take() - Keep a TASKS; NULL: there was one that is not in the capture. */
+void vmp_tasks_take(struct vmp_tasks *t, const struct vmp_msg_tasks *told);
 
 /** vmp_tasks_forget() - It holds no more. */
 void vmp_tasks_forget(struct vmp_tasks *t);
@@ -54,6 +62,9 @@ struct vmp_tasks_plan {
  */
 enum vmp_tasks_state vmp_tasks_plan(const struct vmp_tasks *t, uint32_t vm, const struct vmp_qmp_ram *ram,
 				    int nr_ram, struct vmp_tasks_plan *plan);
+
+/** vmp_tasks_untold() - VMP_TASKS_UNTOLD, or what is known of the cause. */
+enum vmp_tasks_state vmp_tasks_untold(const struct vmp_agent *a);
 
 /** vmp_tasks_state_name() - For status and the capture's VM block: "on", "no-query-vmprof", ... */
 const char *vmp_tasks_state_name(enum vmp_tasks_state state);

@@ -81,7 +81,7 @@ static enum vmp_who look_task(const struct vmp_machine *vm, const struct vmprof_
 	uint32_t task;
 
 	if (!is_told(vm, hit->epoch, s))
-		return VMP_WHO_OFF;
+		return s->guest_task == VMPROF_TASK_OFF ? VMP_WHO_OFF : VMP_WHO_UNTOLD;
 	if (s->guest_task != VMPROF_TASK_KNOWN)
 		return s->guest_task < VMPROF_TASK_NR ? cause[s->guest_task] : VMP_WHO_NO_TASK;
 	task = task_of(vm, s, r);

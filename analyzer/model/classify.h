@@ -30,7 +30,7 @@ enum vmp_kind {
  * whoever ran before it.
  */
 enum vmp_who {
-	VMP_WHO_OFF,		/* current was not looked for, or not told by this boot */
+	VMP_WHO_OFF,		/* current was not looked for */
 	VMP_WHO_SAME,		/* both name one process */
 	VMP_WHO_KTHREAD,	/* the kernel's code for one of its own threads */
 	VMP_WHO_TASK,		/* nobody told whose the CR3 is: the process is current's */
@@ -40,6 +40,7 @@ enum vmp_who {
 	VMP_WHO_OUTSIDE,
 	VMP_WHO_NO_TASK,
 	VMP_WHO_NO_RECORD,	/* it was, but no record tells of the thread */
+	VMP_WHO_UNTOLD,		/* ... but the capture does not have (yet) where this boot keeps it */
 	VMP_WHO_NR
 };
 

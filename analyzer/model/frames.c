@@ -59,16 +59,26 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 	struct vmp_machine *m = in->m;
 	struct vmp_boot *last = m->boots.nr ? &m->boots.v[m->boots.nr - 1] : NULL;
 	struct vmp_boot b = {
-		.flags = h->flags, .hello_guest_tsc = h->tsc, .hello_seen = in->seen,
+		.flags = h->flags, .hello_guest_tsc = h->tsc, .hello_seen = in->seen, .events = m->events.nr,
 	};
+	const int is_same = last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id));
 	int i;
 
+	if (h->flags & VMPROF_HELLO_NO_MODULE) {
+		m->no_module = h->flags;
+		m->module_error = h->module_error;
+	}
+	/* the conversation before it, which told nothing, only showed that the module does not start */
+	if (is_same && h->flags & VMPROF_HELLO_REFUSED && m->events.nr == last->events) {
+		last->flags = h->flags;
+		return;
+	}
 	m->hellos++;
 	for (i = 0; i < VMPROF_GLOST_NR; i++) {
 		m->lost[i] += m->lost_now[i];
 		m->lost_now[i] = 0;
 	}
-	if (last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id))) {
+	if (is_same) {
 		/* the agent was restarted: what happened in between was not told */
 		add_mark(in, VMPROF_MSG_HELLO, h->tsc);
 		return;

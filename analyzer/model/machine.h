@@ -49,6 +49,7 @@ struct vmp_boot {
 	uint8_t boot_id[16];
 	uint32_t flags;		/* VMPROF_HELLO_* */
 	uint32_t release;	/* string number */
+	uint32_t events;	/* of the machine's, when it said HELLO */
 	uint64_t hello_guest_tsc;
 	uint64_t hello_seen;	/* host TSC by which HELLO had come, 0 unknown */
 	uint64_t hello_tsc;	/* host, once built */
@@ -76,6 +77,8 @@ struct vmp_machine {
 	uint32_t objects;	/* string number: how its binaries came, as --objects names it */
 	int said_agent;		/* VM block: 1 agent there, 0 not, -1 not told */
 	uint32_t tasks_state;	/* string number: why the driver did not look for tasks, or "on" */
+	uint32_t no_module;	/* VMPROF_HELLO_* of the last HELLO of an agent without its module ... */
+	uint32_t module_error;	/* ... and its errno */
 	uint32_t hellos;	/* conversations begun by the agent */
 	uint32_t more_boots;	/* over VMP_BOOTS_MAX */
 	uint64_t frames, bad_frames;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent_msg.h"
 #include "model/reuse.h"
 #include "report/render.h"
 #include "report/tree.h"
@@ -298,6 +299,7 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	const struct vmp_machine *vm = &m->vms.v[index];
 	uint64_t sum = 0, other = 0;
 	unsigned int i;
+	char why[128];
 
 	key(out, "agent");
 	fputc('{', out);
@@ -308,6 +310,7 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	number(out, "events", vm->nr_events);
 	if (vmp_machine_without_module(vm)) {
 		fputs("\"without_module\":true,", out);
+		text(out, "without_module_why", vmp_no_module_text(why, vm->no_module, vm->module_error));
 		number(out, "inferred_address_spaces", vm->infer.learned);
 		number(out, "contradicted_address_spaces", vm->infer.contradicted);
 	}

@@ -118,6 +118,7 @@ const char *vmp_agent_loss_text(unsigned int cause)
 static const struct {
 	const char *key, *text;
 } who[VMP_WHO_NR] = {
+	[VMP_WHO_OFF] = { NULL, "it was not looked for: its agent was away, or had not told where" },
 	[VMP_WHO_SAME] = { "same", NULL },
 	[VMP_WHO_KTHREAD] = { "kernel_thread", NULL },
 	[VMP_WHO_TASK] = { "task_only", NULL },
@@ -127,6 +128,7 @@ static const struct {
 	[VMP_WHO_OUTSIDE] = { "outside", "the guest's pointer led out of its memory" },
 	[VMP_WHO_NO_TASK] = { "no_task", "there was no task where the guest said" },
 	[VMP_WHO_NO_RECORD] = { "no_record", "no record in the capture tells of it" },
+	[VMP_WHO_UNTOLD] = { "untold", "the capture does not have, or only from later on, where this boot's kernel keeps it" },
 };
 
 const char *vmp_who_key(enum vmp_who w)
@@ -145,14 +147,18 @@ uint64_t vmp_who_looked(const struct vmp_domain *d)
 	int i;
 
 	for (i = VMP_WHO_OFF + 1; i < VMP_WHO_NR; i++)
-		n += d->who[i];
+		n += i == VMP_WHO_UNTOLD ? 0 : d->who[i];
 	return n;
 }
 
 const char *vmp_tasks_off_text(const char *state)
 {
 	static const struct word known[] = {
-		{ "not-told", "its agent does not tell where its kernel keeps them; one of this version with its module does" },
+		{ "not-told", "no agent has told where its kernel keeps them" },
+		{ "old-agent", "its agent is too old to tell where its kernel keeps them; one of this version does" },
+		{ "no-module", "its agent has no module to tell where its kernel keeps them" },
+		{ "lost-in-guest", "its agent's module had no room to tell where its kernel keeps them" },
+		{ "not-kept", "where its kernel keeps them was told, but not kept: no room, or too much was sent before" },
 		{ "old-module", "the host's module vmprof is older than this command" },
 		{ "no-query-vmprof", "its QEMU does not tell where its memory is (qemu-patches/ adds query-vmprof)" },
 		{ "encrypted", "its memory is encrypted" },

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent_msg.h"
 #include "report/render.h"
 #include "util/text.h"
 
@@ -33,8 +34,10 @@ static const char *noun(uint64_t n)
 static void without_module(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d)
 {
 	uint64_t guest = vmp_guest_samples(d);
+	char why[128];
 
-	note(n, "the agent ran without its module (modprobe vmprof_guest in the guest says why): nobody told whose an address space is");
+	note(n, "the agent ran without its module, %s: nobody told whose an address space is",
+	     vmp_no_module_text(why, vm->no_module, vm->module_error));
 	if (!vm->infer.known.nr)
 		note(n, "  no process could be inferred: what lives in the guest was not known as a whole");
 	else
@@ -51,7 +54,7 @@ static void without_module(struct notes *n, const struct vmp_machine *vm, const 
 static void agent(struct notes *n, const struct vmp_machine *vm, const struct vmp_domain *d,
 		  const char *name)
 {
-	char safe[1024];
+	char safe[1024], why[128];
 	unsigned int i;
 
 	if (!vm->hellos && vmp_guest_samples(d)) {
@@ -61,6 +64,9 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 	}
 	if (vmp_machine_without_module(vm))
 		without_module(n, vm, d);
+	else if (vm->no_module)
+		note(n, "the agent went on without its module, %s: nobody told whose the address spaces of later processes are",
+		     vmp_no_module_text(why, vm->no_module, vm->module_error));
 	if (vm->boots.nr > 1)
 		note(n, "the guest booted %" PRIu32 " times during the session",
 		     vm->boots.nr + vm->more_boots);
@@ -114,10 +120,12 @@ static void unresolved(struct notes *n, const struct vmp_domain *d, const char *
 static void tasks(struct notes *n, const struct vmp_model *m, const struct vmp_machine *vm,
 		  const struct vmp_domain *d)
 {
-	const char *off = vmp_tasks_off_text(vmp_model_name(m, vm->tasks_state));
+	const char *why = vmp_tasks_off_text(vmp_model_name(m, vm->tasks_state)), *off = why;
 	uint64_t looked = vmp_who_looked(d);
 	int i;
 
+	if (!off && *vmp_model_name(m, vm->tasks_state))
+		off = vmp_who_text(d->who[VMP_WHO_UNTOLD] ? VMP_WHO_UNTOLD : VMP_WHO_OFF);
 	if (!looked && off && vm->hellos && vmp_guest_samples(d))
 		note(n, "the guest's threads are not told apart, its kernel's are shown with other processes: %s", off);
 	if (!looked)
@@ -128,7 +136,7 @@ static void tasks(struct notes *n, const struct vmp_model *m, const struct vmp_m
 	for (i = 0; i < VMP_WHO_NR; i++)
 		if (d->who[i] && vmp_who_text(i))
 			note(n, "  %" PRIu64 " (%.2f%%) without thread: %s", d->who[i],
-			     vmp_percent(d->who[i], vmp_guest_samples(d)), vmp_who_text(i));
+			     vmp_percent(d->who[i], vmp_guest_samples(d)), i == VMP_WHO_OFF && why ? why : vmp_who_text(i));
 	if (vm->seen.over)
 		note(n, "  %" PRIu64 " records of threads were left out: there were %u before", vm->seen.over,
 		     VMP_SEEN_MAX);

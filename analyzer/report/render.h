@@ -83,7 +83,7 @@ const char *vmp_who_key(enum vmp_who who);
 /** vmp_who_text() - Why a sample's thread is not known; NULL where it is. */
 const char *vmp_who_text(enum vmp_who who);
 
-/** vmp_who_looked() - Guest samples of a domain for which current was looked for. */
+/** vmp_who_looked() - Guest samples of a domain for which current was looked for, and this boot had told where. */
 uint64_t vmp_who_looked(const struct vmp_domain *d);
 
 /** vmp_tasks_off_text() - Why it was not, by the VM block's word; NULL: it was, or no word is told. */

@@ -83,7 +83,8 @@ enum vmprof_cap_type {
 	   "uuid", "pid", "vcpus": [{"id","tid"}], "ram": [{"gpa","size","hva"}],
 	   "clock_source" ("qmp", "debugfs", "driver"), "agent" (bool), "tasks": whether the
 	   driver looks which of the guest's tasks runs ("on"), or why not ("not-told",
-	   "old-module", "no-query-vmprof", "encrypted", "no-sense"). */
+	   "old-agent", "no-module", "lost-in-guest", "not-kept", "old-module",
+	   "no-query-vmprof", "encrypted", "no-sense"). */
 	VMPROF_CAP_VM		= 2,
 	/* struct vmprof_record stream of uapi.h, pads removed; source = pCPU.  A sample
 	   and its branches (REC_LBR) are in the same block */

@@ -125,6 +125,19 @@ static inline void gen_hello(struct gen *g, uint64_t tsc, uint8_t boot, uint32_t
 	gen_frame(g, VMPROF_MSG_HELLO, &h, sizeof(h), "6.1", 3);
 }
 
+/* HELLO of an agent without its module */
+static inline void gen_no_module(struct gen *g, uint64_t tsc, uint8_t boot, uint32_t flags, uint32_t error)
+{
+	struct {
+		struct vmprof_hello h;
+		uint32_t error;
+	} m = { { .version = VMPROF_PROTO_VERSION, .compat = VMPROF_PROTO_COMPAT,
+		  .flags = VMPROF_HELLO_NO_MODULE | flags, .nr_cpus = 2, .tsc = tsc + g->offset }, error };
+
+	memset(m.h.boot_id, boot, sizeof(m.h.boot_id));
+	gen_frame(g, VMPROF_MSG_HELLO, &m.h, sizeof(m.h), &m.error, sizeof(m.error));
+}
+
 static inline struct vmprof_proc gen_proc_of(struct gen *g, uint64_t tsc, uint64_t cr3, uint32_t pid,
 					     uint32_t tgid, uint32_t ppid, uint32_t flags, const char *comm)
 {

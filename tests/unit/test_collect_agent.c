@@ -33,7 +33,7 @@ static struct vmp_frame_decoder heard;	/* what the host sent */
 static int guest = -1;			/* the guest's end */
 static uint32_t guest_seq;
 static uint64_t now_ns;
-static int kept, objects, object_wanted;
+static int kept, objects, object_wanted, tasks_kept, tasks_unkept;
 static uint16_t last_kept;
 
 static void keep(void *arg, const struct vmprof_frame *wire, const void *payload, uint32_t len)
@@ -61,13 +61,20 @@ static void changed(void *arg)
 	(void)arg;
 }
 
+static void tasks(void *arg, const struct vmp_msg_tasks *m)
+{
+	(void)arg;
+	tasks_kept += !!m;
+	tasks_unkept += !m;
+}
+
 static int connect_pair(void **state)
 {
-	static const struct vmp_agent_ops ops = { keep, object, changed };
+	static const struct vmp_agent_ops ops = { keep, object, changed, tasks };
 	int pair[2];
 
 	(void)state;
-	kept = objects = object_wanted = 0;
+	kept = objects = object_wanted = tasks_kept = tasks_unkept = 0;
 	guest_seq = 0;
 	now_ns = SECOND;
 	vmp_frame_decoder_init(&heard);
@@ -433,6 +440,7 @@ static void test_hello_flood(void **state)
 
 static void test_keeps_no_more(void **state)
 {
+	struct vmprof_task_layout layout = { .lack = 0 };
 	struct vmprof_proc p = { .pid = htole32(1) };
 	struct vmp_agent_msg m;
 	int before;
@@ -440,6 +448,8 @@ static void test_keeps_no_more(void **state)
 	(void)state;
 	assert_true(agent.keep_bytes >= 1ULL << 30);
 	get_running();
+	say(VMPROF_MSG_TASKS, &layout, sizeof(layout));
+	assert_int_equal(tasks_kept, 1);
 	before = kept;
 	agent.keep_bytes = agent.counts.kept_bytes + sizeof(struct vmprof_frame) + sizeof(p);
 	say(VMPROF_MSG_COMM, &p, sizeof(p));
@@ -447,11 +457,52 @@ static void test_keeps_no_more(void **state)
 	assert_int_equal(kept, before + 1);
 	assert_int_equal(agent.counts.dropped, 1);
 	assert_true(agent.counts.kept_bytes <= agent.keep_bytes);
+	/* no report could know of it: it is not acted upon */
+	say(VMPROF_MSG_TASKS, &layout, sizeof(layout));
+	assert_int_equal(tasks_kept, 1);
+	assert_int_equal(tasks_unkept, 1);
 	/* it is still heard */
 	vmp_agent_stop(&agent);
 	assert_int_equal(hear(&m), VMPROF_MSG_STOP);
 	say_token(VMPROF_MSG_DONE, m.token.token);
 	assert_int_equal(agent.state, VMP_AGENT_DONE);
+}
+
+/* Its module fails at START: greeted again, and what it says then holds */
+static void test_module_refuses(void **state)
+{
+	const uint32_t flags = VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED;
+	struct {
+		struct vmprof_hello h;
+		uint8_t error[4];
+	} hello = {
+		.h = { .version = htole32(5), .compat = htole32(1), .flags = htole32(flags | VMPROF_HELLO_UNASKED) },
+		.error = { ENOMEM },
+	};
+	struct vmp_agent_msg m;
+	char why[128];
+
+	(void)state;
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	assert_int_equal(agent.flags, 0);
+	assert_int_equal(kept, 1);
+	guest_seq = 0;
+	say(VMPROF_MSG_HELLO, &hello, sizeof(hello.h) + sizeof(hello.error));
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	assert_int_equal(m.host_hello.session, 0x1234);		/* the same */
+	hello.h.flags = htole32(flags);
+	guest_seq = 0;
+	say(VMPROF_MSG_HELLO, &hello, sizeof(hello.h) + sizeof(hello.error));
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	assert_int_equal(agent.state, VMP_AGENT_STARTED);
+	assert_int_equal(agent.flags, flags);
+	assert_int_equal(kept, 2);
+	assert_non_null(strstr(vmp_no_module_text(why, agent.flags, agent.module_error), "it did not start: Cannot allocate memory"));
+	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, ENOENT), "it is not loaded"));
+	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, 0), "does not tell why"));
 }
 
 static void test_stop_without_agent(void **state)
@@ -983,6 +1034,7 @@ int main(void)
 		WITH_AGENT(test_false_headers),
 		WITH_AGENT(test_hello_flood),
 		WITH_AGENT(test_keeps_no_more),
+		WITH_AGENT(test_module_refuses),
 		WITH_AGENT(test_stop_without_agent),
 		WITH_AGENT(test_port_closed_by_guest),
 		WITH_AGENT(test_end_of_stream),

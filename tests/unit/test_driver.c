@@ -9,14 +9,22 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "collect/session.h"
+#include "util/log.h"
+
+/* report/render.h, which does not go together with collect's headers */
+const char *vmp_tasks_off_text(const char *state);
 
 #define CPUS	4
 #define PAGE	4096U
@@ -110,7 +118,18 @@ static void take_tasks(struct vmp_tasks *tasks)
 	struct vmp_agent_msg m;
 
 	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_TASKS, &wire, sizeof(wire), &m), 0);
-	assert_int_equal(vmp_tasks_take(tasks, &m.tasks), 0);
+	vmp_tasks_take(tasks, &m.tasks);
+}
+
+/* The driver is not asked to look, and people are told why */
+static void assert_untold(struct vmp_session *s, struct vmp_vm *vm, enum vmp_tasks_state want, const char *text)
+{
+	int before = times_given;
+
+	vmp_session_tasks(s, vm);
+	assert_int_equal(vm->tasks.state, want);
+	assert_int_equal(times_given, before);
+	assert_non_null(strstr(vmp_tasks_off_text(vmp_tasks_state_name(want)), text));
 }
 
 static void test_tasks(void **state)
@@ -152,6 +171,26 @@ static void test_tasks(void **state)
 	vmp_session_tasks(&session, &vm);
 	assert_int_equal(vm.tasks.state, VMP_TASKS_REFUSED);
 	refuse = 0;
+	/* why nothing was told, where that is known */
+	vmp_tasks_forget(&vm.tasks);
+	vm.agent.state = VMP_AGENT_STARTED;
+	vm.agent.version = VMP_TASKS_VERSION - 1;
+	assert_untold(&session, &vm, VMP_TASKS_OLD_AGENT, "its agent is too old");
+	vm.agent.version = VMPROF_PROTO_VERSION;
+	assert_untold(&session, &vm, VMP_TASKS_UNTOLD, "no agent has told");
+	vm.agent.flags = VMPROF_HELLO_NO_MODULE;
+	assert_untold(&session, &vm, VMP_TASKS_NO_MODULE, "its agent has no module");
+	vm.agent.state = VMP_AGENT_GREETED;
+	assert_untold(&session, &vm, VMP_TASKS_UNTOLD, "no agent has told");
+	vmp_tasks_take(&vm.tasks, NULL);
+	assert_untold(&session, &vm, VMP_TASKS_UNKEPT, "but not kept");
+	vmp_tasks_forget(&vm.tasks);
+	assert_untold(&session, &vm, VMP_TASKS_UNTOLD, "no agent has told");
+	/* of what was told and kept before, that takes nothing away */
+	take_tasks(&vm.tasks);
+	vmp_tasks_take(&vm.tasks, NULL);
+	vmp_session_tasks(&session, &vm);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_ON);
 	/* without query-vmprof */
 	vm.nr_ram = 0;
 	vmp_session_tasks(&session, &vm);
@@ -159,11 +198,115 @@ static void test_tasks(void **state)
 	vmp_tasks_forget(&vm.tasks);
 }
 
+/* ------------------------------------------- an agent's words, as they come */
+
+static char said[4096];
+
+static void take_line(void *arg, enum vmp_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", text);
+}
+
+static void tell(struct vmp_vm *vm, int fd, unsigned int type, const void *payload, size_t len)
+{
+	static uint32_t seq;
+	struct vmprof_frame f;
+
+	seq = type == VMPROF_MSG_HELLO ? 0 : seq + 1;
+	vmp_frame_build(&f, (uint16_t)type, seq, payload, len);
+	assert_int_equal(write(fd, &f, sizeof(f)), sizeof(f));
+	assert_int_equal(write(fd, payload, len), len);
+	vmp_agent_ready(&vm->agent, POLLIN, 1);
+}
+
+static void test_joins(void **state)
+{
+	static struct vmp_session session;
+	struct {
+		struct vmprof_hello h;
+		uint32_t error;
+	} hello = {
+		.h = { .version = VMPROF_PROTO_VERSION, .compat = 1, .flags = VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED },
+		.error = ENODEV,
+	};
+	struct { struct vmprof_task_layout t; struct vmprof_task_cpu cpu; } wire = {
+		.t = { .linear_base = 1ULL << 63, .linear_bytes = 4096, .nr_cpus = 1 }, .cpu = { .current_gpa = 64 },
+	};
+	struct vmp_qmp_ram ram = { 0, 1 << 20, 0x7f0000000000 };
+	struct vmp_vm vm = { .session = &session, .dom = { .pid = 77, .shown = "web01" }, .ram = &ram, .nr_ram = 1 };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listens = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+
+	(void)state;
+	device = session.driver.fd = 1000;
+	session.driver.query.version = VMPROF_UAPI_VERSION;
+	snprintf(vm.dom.xml.channel_path, sizeof(vm.dom.xml.channel_path), "/tmp/vmprof-join.%d", getpid());
+	strcpy(addr.sun_path, vm.dom.xml.channel_path);
+	assert_int_equal(bind(listens, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(listens, 1), 0);
+	vmp_log_set(take_line, NULL);
+	assert_int_equal(vmp_session_add_vm(&session, &vm), 0);
+	fd = accept(listens, NULL, NULL);
+	unlink(addr.sun_path);
+	assert_true(fd >= 0);
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h) + sizeof(hello.error));
+	assert_int_equal(vm.agent.state, VMP_AGENT_STARTED);
+	assert_int_equal(vm.tasks.state, VMP_TASKS_NO_MODULE);
+	assert_non_null(strstr(said, "web01: the agent runs without its module, it did not start: No such device"));
+	/* it was restarted, and has one now */
+	hello.h.flags = VMPROF_HELLO_UNASKED;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h));
+	hello.h.flags = 0;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h));
+	assert_int_equal(vm.tasks.state, VMP_TASKS_UNTOLD);
+	tell(&vm, fd, VMPROF_MSG_TASKS, &wire, sizeof(wire));
+	assert_int_equal(vm.tasks.state, VMP_TASKS_ON);
+	/* and again, when no more of what it says is kept */
+	hello.h.flags = VMPROF_HELLO_UNASKED;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h));
+	assert_int_equal(vm.tasks.state, VMP_TASKS_UNTOLD);
+	vm.agent.keep_bytes = 0;
+	hello.h.flags = 0;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h));
+	tell(&vm, fd, VMPROF_MSG_TASKS, &wire, sizeof(wire));
+	assert_int_equal(vm.tasks.state, VMP_TASKS_UNKEPT);
+	vmp_log_set(NULL, NULL);
+	vmp_agent_close(&vm.agent);
+	vmp_tasks_forget(&vm.tasks);
+	free(vm.batch);
+	close(fd);
+	close(listens);
+}
+
+/* What status tells of an agent without its module */
+static void test_status(void **state)
+{
+	static const struct vmp_session_opts opts;
+	static struct vmp_session session = { .opts = &opts };
+	struct vmp_vm vm = { .session = &session, .dom = { .name = "web01" }, .tasks = { .state = VMP_TASKS_NO_MODULE } };
+	char *json;
+
+	(void)state;
+	session.vms[session.nr_vms++] = &vm;
+	json = vmp_session_status(&session);
+	assert_null(strstr(json, "without_module"));
+	free(json);
+	vm.agent.flags = VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED;
+	vm.agent.module_error = ENODEV;
+	json = vmp_session_status(&session);
+	assert_non_null(strstr(json, "\"tasks\":\"no-module\""));
+	assert_non_null(strstr(json, "\"without_module\":\"it did not start: No such device"));
+	free(json);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_no_ring_is_empty),
-		cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_tasks), cmocka_unit_test(test_status),
+		cmocka_unit_test(test_joins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

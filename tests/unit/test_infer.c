@@ -283,6 +283,21 @@ static void test_reboot(void **state)
 	assert_int_equal(of("[unknown]", VMP_NONE, NULL), 1);
 }
 
+static void report(void (*render)(FILE *, const struct vmp_profile *, const struct vmp_options *,
+				  const struct vmp_render *))
+{
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	struct vmp_render r = { .path = path };
+	size_t len;
+	FILE *f;
+
+	free(output);
+	f = open_memstream(&output, &len);
+	assert_non_null(f);
+	render(f, profile, &o, &r);
+	fclose(f);
+}
+
 /* With its module the agent tells: nothing is inferred */
 static void test_with_module(void **state)
 {
@@ -296,29 +311,53 @@ static void test_with_module(void **state)
 	assert_int_equal(model->vms.v[0].infer.learned, 0);
 }
 
+/* Its module was there but did not start: inferred as without it, and one conversation */
+static void test_start_refused(void **state)
+{
+	(void)state;
+	g.agent_len = 0;
+	gen_hello(&g, 2000, 1, 0);
+	gen_no_module(&g, 2000, 1, VMPROF_HELLO_REFUSED, 12);
+	snapshot();
+	user(FROM + TICK, CR3_A, 10 * 0x100000);
+	finish(FROM + 9 * TICK);
+	assert_int_equal(of("ten", 10, NULL), 1);
+	assert_int_equal(model->vms.v[0].hellos, 1);
+	report(vmp_render_text);
+	gen_says(output, "the agent ran without its module, it did not start: Cannot allocate memory (the guest's kernel log has more): nobody told");
+	gen_says_not(output, "began anew");
+	report(vmp_render_json);
+	gen_says(output, "\"without_module\":true,\"without_module_why\":\"it did not start: Cannot allocate memory");
+}
+
+/* It had its module before: what came then is believed, and that it is gone is said */
+static void test_later_without_module(void **state)
+{
+	(void)state;
+	g.agent_len = 0;
+	gen_hello(&g, 2000, 1, 0);
+	snapshot();
+	gen_no_module(&g, FROM + TICK, 1, VMPROF_HELLO_REFUSED, 16);
+	finish(FROM + 9 * TICK);
+	assert_false(vmp_machine_without_module(&model->vms.v[0]));
+	assert_int_equal(model->vms.v[0].hellos, 2);
+	report(vmp_render_text);
+	gen_says(output, "the agent went on without its module, it did not start: ");
+}
+
 static void test_report_says_so(void **state)
 {
-	struct vmp_options o = { .vcpu = -1, .pid = -1 };
-	struct vmp_render r = { .path = path };
-	size_t len;
-	FILE *f;
-
 	(void)state;
 	snapshot();
 	user(FROM + TICK, CR3_A, 10 * 0x100000);
 	user(FROM + 2 * TICK, CR3_B, LIBC);
 	finish(FROM + 9 * TICK);
-	f = open_memstream(&output, &len);
-	vmp_render_text(f, profile, &o, &r);
-	fclose(f);
-	gen_says(output, "the agent ran without its module");
+	report(vmp_render_text);
+	gen_says(output, "the agent ran without its module, the agent does not tell why: ");
 	gen_says(output, "processes are INFERRED, from code that only one living process had mapped: 1 address spaces, 50.00% of the guest samples");
 	gen_says(output, "1 samples (50.00%) more have module and function");
-	free(output);
-	f = open_memstream(&output, &len);
-	vmp_render_json(f, profile, &o, &r);
-	fclose(f);
-	gen_says(output, "\"without_module\":true,\"inferred_address_spaces\":1,\"contradicted_address_spaces\":0");
+	report(vmp_render_json);
+	gen_says(output, "\"without_module\":true,\"without_module_why\":\"the agent does not tell why\",\"inferred_address_spaces\":1,\"contradicted_address_spaces\":0");
 	gen_says(output, "\"inferred_function_only\":1");
 }
 
@@ -434,7 +473,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_alone), T(test_fork_and_exec), T(test_cr3_reuse), T(test_loss),
 		T(test_unknown_parent), T(test_forked_in_the_snapshot), T(test_contradiction),
-		T(test_threads_end), T(test_reboot), T(test_with_module), T(test_report_says_so),
+		T(test_threads_end), T(test_reboot), T(test_with_module), T(test_start_refused),
+		T(test_later_without_module), T(test_report_says_so),
 		T(test_storm),
 	};
 

@@ -246,6 +246,18 @@ static void test_msg_hello(void **state)
 	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m), &msg), 0);
 	/* the release does not fit in the payload */
 	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m.h) + 4, &msg), -EBADMSG);
+	/* behind it, why there is no module: an errno, or nothing */
+	memcpy(m.release + 5, "\x10\0\0\0", 4);
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m.h) + 9, &msg), 0);
+	assert_int_equal(msg.hello.module_error, 0);
+	m.h.flags = VMPROF_HELLO_NO_MODULE;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m.h) + 9, &msg), 0);
+	assert_int_equal(msg.hello.module_error, 16);
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m.h) + 8, &msg), 0);
+	assert_int_equal(msg.hello.module_error, 0);
+	m.release[8] = 1;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m.h) + 9, &msg), 0);
+	assert_int_equal(msg.hello.module_error, 0);
 	m.h.release_len = VMPROF_RELEASE_MAX + 1;
 	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_HELLO, &m, sizeof(m), &msg), -EBADMSG);
 	m.h.release_len = 0;

@@ -271,7 +271,53 @@ static void test_before_told(void **state)
 	group("process");
 	assert_int_equal(samples_of("app", NULL), 3);
 	assert_int_equal(samples_of("[kworker/0:1]", NULL), 4);
-	assert_int_equal(domain()->who[VMP_WHO_OFF], 3);
+	assert_int_equal(domain()->who[VMP_WHO_OFF], 0);
+	assert_int_equal(domain()->who[VMP_WHO_UNTOLD], 3);
+	render(vmp_render_text);
+	gen_says(output, "3 (42.86%) without thread: the capture does not have, or only from later on, where this boot's kernel keeps it");
+}
+
+/* The driver looked, but the guest's word of where did not get into the capture: said, not "off" */
+static void test_not_kept(void **state)
+{
+	(void)state;
+	begin("on");
+	gen_task(&g, GEN_VM, 0, 2000, 37, 37, VMPROF_TASK_KTHREAD, "kworker/0:1");
+	known(2000, CR3_A, 0, 37, 3);
+	end();
+	group("process");
+	assert_int_equal(samples_of("app", NULL), 3);
+	render(vmp_render_text);
+	gen_says(output, "threads are not told apart, its kernel's are shown with other processes: the capture does not have");
+	render(vmp_render_json);
+	gen_says(output, "\"untold\":3,\"records_over\":0,\"off\":0");
+}
+
+/* Not looked for during a part of the session, or all of it: each has its reason */
+static void test_partly_off(void **state)
+{
+	(void)state;
+	begin("not-kept");
+	gen_tasks(&g, 1700, 0);
+	gen_task(&g, GEN_VM, 0, 2000, 10, 10, 0, "app");
+	known(2000, CR3_A, 3, 10, 3);
+	sample(0, 2500, CR3_A, 3, VMPROF_TASK_OFF, 0, 1);
+	end();
+	group("process");
+	assert_int_equal(domain()->who[VMP_WHO_OFF], 1);
+	render(vmp_render_text);
+	gen_says(output, "1 (25.00%) without thread: where its kernel keeps them was told, but not kept");
+}
+
+static void test_never_looked(void **state)
+{
+	(void)state;
+	begin("on");
+	sample(0, 2500, CR3_A, 3, VMPROF_TASK_OFF, 0, 1);
+	end();
+	group("process");
+	render(vmp_render_text);
+	gen_says(output, "threads are not told apart, its kernel's are shown with other processes: it was not looked for");
 }
 
 /* Told that it cannot be, or not told: as without all this, and it is said */
@@ -318,7 +364,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(test_rows), EACH(test_thread_rows), EACH(test_pid), EACH(test_notes),
 		EACH(test_contradiction), EACH(test_task_alone), EACH(test_causes), EACH(test_renamed),
-		EACH(test_before_told), EACH(test_off), cmocka_unit_test(test_flood),
+		EACH(test_before_told), EACH(test_not_kept),
+		EACH(test_partly_off), EACH(test_never_looked), EACH(test_off), cmocka_unit_test(test_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
