@@ -31,3 +31,8 @@ show vmprof report --limit 25
 # the program has no page where npm could not be had
 say "The same as a page for the browser"
 show vmprof report --html /out/web01.html || true
+
+vmprof report --json | jq -e '.totals | .guest_samples > 0 and .resolved >= 0.99 * .guest_samples' > /dev/null || {
+	echo "demo: less than 99 % of the guest's samples have process and function" >&2
+	exit 1
+}
