@@ -116,6 +116,8 @@ void args_close(struct vmp_model *m)
 {
 	char line[512];
 
+	if (m && *vmp_reader_warning(m->reader, line, sizeof(line)))
+		vmp_warn("%s", line);
 	if (m && *vmp_seek_below(m->seek, line, sizeof(line)))
 		vmp_aside("%s", line);
 	if (m && *vmp_seek_asked(m->seek, line, sizeof(line)))

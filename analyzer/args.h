@@ -35,7 +35,10 @@ int args_output(const char *input, const char *output);
  */
 int args_open(struct vmp_model **m, const char **path, const char *sysroot);
 
-/** args_close() - Close it; tell what was looked for beside the object cache, for commands that print no such notes. */
+/**
+ * args_close() - Close it, for commands that print no notes: warn of a capture that was cut off, tell what was
+ * looked for beside the object cache.
+ */
 void args_close(struct vmp_model *m);
 
 #endif

@@ -11,6 +11,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -292,6 +294,18 @@ struct vmp_reader_end vmp_reader_end(const struct vmp_reader *r)
 		.why = r->why,
 		.indexed = r->indexed,
 	};
+}
+
+const char *vmp_reader_warning(const struct vmp_reader *r, char *buf, size_t size)
+{
+	struct vmp_reader_end end = vmp_reader_end(r);
+
+	*buf = 0;
+	if (end.unread)
+		snprintf(buf, size, "%" PRIu64 " bytes at the end of the capture were not read: %s", end.unread, end.why);
+	else if (!end.indexed)
+		snprintf(buf, size, "the capture was not closed: the session is still running, or its collector was killed");
+	return buf;
 }
 
 void vmp_reader_close(struct vmp_reader *r)

@@ -98,6 +98,9 @@ void vmp_reader_rewind(struct vmp_reader *r);
 /** vmp_reader_end() - How the reading ended; valid once vmp_reader_next() gave 0. */
 struct vmp_reader_end vmp_reader_end(const struct vmp_reader *r);
 
+/** vmp_reader_warning() - What is to be said of a capture that was cut off or not closed; "" where all is well. */
+const char *vmp_reader_warning(const struct vmp_reader *r, char *buf, size_t size);
+
 void vmp_reader_close(struct vmp_reader *r);
 
 #endif

@@ -251,18 +251,14 @@ static void files(struct notes *n, const struct vmp_seek *s)
 
 static void file_end(struct notes *n, const struct vmp_model *m)
 {
-	struct vmp_reader_end end = vmp_reader_end(m->reader);
 	const char *error = vmp_model_name(m, m->meta.error);
 	char safe[1024];
 
 	if (*error)
 		note(n, "WARNING: the session ended with an error: %s",
 		     vmp_text(safe, sizeof(safe), error, strlen(error)));
-	if (end.unread)
-		note(n, "WARNING: %" PRIu64 " bytes at the end of the capture were not read: %s",
-		     end.unread, end.why);
-	else if (!end.indexed)
-		note(n, "WARNING: the capture was not closed: the session is still running, or its collector was killed");
+	if (*vmp_reader_warning(m->reader, safe, sizeof(safe)))
+		note(n, "WARNING: %s", safe);
 }
 
 void vmp_render_notes(FILE *out, const struct vmp_profile *p)

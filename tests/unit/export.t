@@ -116,6 +116,11 @@ rm -rf "$tmp/wide"*
 "$vmprof" export --format csv "$tmp/made.csv" > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'is not a vmprof capture' "$tmp/err"; ok $? "not a capture: exit 1"
 "$vmprof" export --format json "$tmp/made.vmprof" > /dev/full 2> "$tmp/err"; [ $? = 1 ] && grep -q 'cannot write standard output: No space' "$tmp/err"; ok $? "a full disk is told, exit 1"
 "$vmprof" export --format csv --domain nobody "$tmp/made.vmprof" 2> "$tmp/err" | wc -l | grep -qx 1 && grep -q "no domain 'nobody'" "$tmp/err"; ok $? "a domain that is not there is told"
+head -c -200 "$tmp/made.vmprof" > "$tmp/cut.vmprof"
+for command in "export --format csv" blocks branches loops; do
+	"$vmprof" $command "$tmp/cut.vmprof" > /dev/null 2> "$tmp/err"; grep -q 'bytes at the end of the capture were not read' "$tmp/err"; ok $? "${command%% *} warns of a capture that was cut off"
+	"$vmprof" $command "$tmp/made.vmprof" > /dev/null 2> "$tmp/err"; ! grep -q 'of the capture were not\|was not closed' "$tmp/err"; ok $? "... and not of a whole one"
+done
 cp "$tmp/made.vmprof" "$tmp/keep.vmprof"
 "$vmprof" export --format csv -o "$tmp/../${tmp##*/}/keep.vmprof" "$tmp/keep.vmprof" 2> "$tmp/err"; [ $? = 2 ] && cmp -s "$tmp/made.vmprof" "$tmp/keep.vmprof"; ok $? "the capture is not written over, exit 2"
 VMPROF_DIR=$tmp/empty "$vmprof" export --format csv > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'no capture under' "$tmp/err"; ok $? "no capture at all: exit 1"
