@@ -20,7 +20,7 @@ struct vmp_group {
 
 struct vmp_cell {
 	uint64_t addr;
-	uint32_t group;			/* 0 where only sums are asked for */
+	uint32_t group;
 	uint32_t line;			/* VMP_NONE: not chosen */
 	struct vmp_sums sum;
 };
@@ -44,18 +44,15 @@ void vmp_group_of(struct vmp_group *g, const struct vmp_model *m, const struct v
 int vmp_cells_find(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
 		   uint32_t *cell);
 
-/* A cell on its way to a line: numbers in the table */
+/* A part of a line: numbers in the table */
 struct vmp_draft {
 	uint32_t task, site, track, side, exit;
-	uint32_t cell;
+	uint32_t cell;			/* where single samples are asked for: what it is the sum of */
+	struct vmp_sums sum;
 };
 
-/**
- * vmp_table_sort() - Sort all of a table and make its lines.
- * @drafts: @nr of them; sorted here.
- * Return: 0 or -ENOMEM.
- */
-int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr);
+/** vmp_table_sort() - Sort all of a table and make its lines of @nr drafts.  Return: 0, -ENOMEM, -EOVERFLOW. */
+int vmp_table_sort(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr);
 
 void vmp_cells_free(struct vmp_cells *c);
 

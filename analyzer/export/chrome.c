@@ -6,7 +6,8 @@
  * one function in a row are one slice below the slice of their process; a
  * sample lasts until the next one of its track, but not longer than 1.5
  * intervals.  All slices are complete events ("X"): properly nested, but
- * written when they end.
+ * written when they end.  Of two that begin and end together readers take the first
+ * in the file for the outer one: the process comes before the function that ends with it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -108,10 +109,10 @@ static int on_sample(void *arg, uint64_t ns, const struct vmp_line *l)
 	if (ns < lane->last_ns)		/* could not be put in order */
 		ns = lane->last_ns;
 	end = lane->last_ns + c->longest_ns < ns ? lane->last_ns + c->longest_ns : ns;
-	if (f && (end < ns || !same_function(c->t, f, l)))
-		close_slice(c, &lane->function, end, 0);
 	if (lane->task.line && (end < ns || lane->task.line->task != l->task))
 		close_slice(c, &lane->task, end, 1);
+	if (f && (end < ns || !same_function(c->t, f, l)))
+		close_slice(c, &lane->function, end, 0);
 	open_slice(&lane->task, l, ns);
 	open_slice(&lane->function, l, ns);
 	lane->last_ns = ns;
@@ -154,8 +155,8 @@ int vmp_write_chrome(FILE *out, struct vmp_table *t, struct vmp_format_options *
 	names(&c);
 	err = vmp_table_samples(t, &o->late, on_sample, &c);
 	for (i = 0; !err && i < t->tracks.nr; i++) {
-		close_slice(&c, &c.lanes[i].function, c.lanes[i].last_ns + c.longest_ns, 0);
 		close_slice(&c, &c.lanes[i].task, c.lanes[i].last_ns + c.longest_ns, 1);
+		close_slice(&c, &c.lanes[i].function, c.lanes[i].last_ns + c.longest_ns, 0);
 	}
 	fputs("\n]}\n", out);
 	free(c.lanes);

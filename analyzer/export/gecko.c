@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/format.h"
 #include "export/spool.h"
@@ -131,16 +132,21 @@ static void meta(struct gecko *g)
 	fputs("]},\n\"libs\":[],\"pausedRanges\":[],\"processes\":[],\n\"threads\":[", g->out);
 }
 
-/* "function (in module)", as the profiler takes apart; escaped as one string */
+/*
+ * "function (in module)", as the profiler takes apart; escaped as one string.  It finds no
+ * module with parentheses: they become brackets.
+ */
 static void location(struct gecko *g, const struct stack *s)
 {
 	const struct vmp_line *l = &g->t->lines.v[s->line];
 	const struct vmp_task *task = &g->t->tasks.v[l->task];
-	char buf[2 * VMPROF_PATH_BYTES_MAX + 64];
+	char module[VMPROF_PATH_BYTES_MAX + 1], buf[2 * VMPROF_PATH_BYTES_MAX + 64], *p = module;
 
+	snprintf(module, sizeof(module), "%s", vmp_table_str(g->t, g->t->sites.v[l->site].module));
+	while ((p = strpbrk(p, "()")))
+		*p = *p == '(' ? '[' : ']';
 	if (s->prefix != VMP_NONE)
-		snprintf(buf, sizeof(buf), "%s (in %s)", vmp_table_str(g->t, g->t->sites.v[l->site].function),
-			 vmp_table_str(g->t, g->t->sites.v[l->site].module));
+		snprintf(buf, sizeof(buf), "%s (in %s)", vmp_table_str(g->t, g->t->sites.v[l->site].function), module);
 	else if (task->pid != VMP_NONE)
 		snprintf(buf, sizeof(buf), "%s %" PRIu32, vmp_table_comm(g->t, l), task->pid);
 	else

@@ -56,6 +56,10 @@ struct pprof {
 	struct vmp_hash functions;	/* function and module -> id */
 	uint32_t nr_functions;
 	struct label *tracks;		/* by number */
+	/* of the line before */
+	uint32_t task;
+	enum vmp_side side;
+	struct msg vm, who;		/* its labels */
 };
 
 /* Words of ours, before all others in the string table; 0 must be "" */
@@ -88,12 +92,17 @@ static void number(struct msg *m, unsigned int field, uint64_t v)
 	}
 }
 
+static void put(struct msg *m, const struct msg *part)
+{
+	memcpy(m->bytes + m->len, part->bytes, part->len);
+	m->len += part->len;
+}
+
 static void bytes(struct msg *m, unsigned int field, const struct msg *inner)
 {
 	varint(m, field << 3 | 2);
 	varint(m, inner->len);
-	memcpy(m->bytes + m->len, inner->bytes, inner->len);
-	m->len += inner->len;
+	put(m, inner);
 }
 
 static void emit_bytes(FILE *out, unsigned int field, const void *data, size_t len)
@@ -193,9 +202,30 @@ static uint64_t comm_of(struct pprof *p, const struct vmp_line *l, const struct 
 	return l->side == VMP_SIDE_STEAL ? W_STEAL : W_IDLE;
 }
 
+static void make_vm(struct pprof *p, const struct vmp_task *task)
+{
+	p->vm.len = 0;
+	if (p->t->domains.v[task->domain].name)
+		label(&p->vm, W_VM, str(&p->s, p->t->domains.v[task->domain].name));
+}
+
+static void make_who(struct pprof *p, const struct vmp_line *l, const struct vmp_task *task)
+{
+	p->who.len = 0;
+	if (task->pid != VMP_NONE)
+		label(&p->who, W_PID, number_str(p, task->pid));
+	label(&p->who, W_COMM, comm_of(p, l, task));
+	if (task->tid != VMP_NONE) {
+		label(&p->who, W_TID, number_str(p, task->tid));
+		label(&p->who, W_THREAD_NAME, str(&p->s, task->thread));
+	}
+}
+
+/* Lines of one task follow each other. */
 static void sample(struct pprof *p, const struct vmp_line *l)
 {
 	const struct vmp_task *task = &p->t->tasks.v[l->task];
+	int same = p->task == l->task && p->side == l->side;
 	struct msg m, packed;
 
 	m.len = packed.len = 0;
@@ -206,16 +236,15 @@ static void sample(struct pprof *p, const struct vmp_line *l)
 	varint(&packed, l->sum.cycles);
 	varint(&packed, l->sum.instructions);
 	bytes(&m, SAMPLE_VALUE, &packed);
-	if (p->t->domains.v[task->domain].name)
-		label(&m, W_VM, str(&p->s, p->t->domains.v[task->domain].name));
+	if (!same)
+		make_vm(p, task);
+	put(&m, &p->vm);
 	put_label(&m, track_label(p, l->track));
-	if (task->pid != VMP_NONE)
-		label(&m, W_PID, number_str(p, task->pid));
-	label(&m, W_COMM, comm_of(p, l, task));
-	if (task->tid != VMP_NONE) {
-		label(&m, W_TID, number_str(p, task->tid));
-		label(&m, W_THREAD_NAME, str(&p->s, task->thread));
-	}
+	if (!same)
+		make_who(p, l, task);
+	put(&m, &p->who);
+	p->task = l->task;
+	p->side = l->side;
 	label(&m, W_MODE, W_SIDE + l->side);
 	if (l->exit)
 		label(&m, W_EXIT, str(&p->s, l->exit));
@@ -308,7 +337,7 @@ static void string_table(struct pprof *p)
 
 int vmp_write_pprof(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 {
-	struct pprof p = { .out = out, .t = t };
+	struct pprof p = { .out = out, .t = t, .task = VMP_NONE };
 	const struct vmp_model *m = t->model;
 	uint32_t i;
 	int timer = !strcmp(vmp_model_name(m, m->meta.trigger), "timer");

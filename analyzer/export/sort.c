@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "export/cells.h"
+#include "util/radix.h"
+
+#define AHEAD	16	/* drafts that are fetched before they are needed */
 
 static int cmp_u64(uint64_t a, uint64_t b)
 {
@@ -73,6 +76,11 @@ static int cmp_site(const struct vmp_table *t, uint32_t a, uint32_t b)
 	return d ? d : cmp_u64(x->offset, y->offset);
 }
 
+static int cmp_exit(const struct vmp_table *t, uint32_t a, uint32_t b)
+{
+	return cmp_str(t, t->exits.v[a], t->exits.v[b]);
+}
+
 struct sorter {
 	const struct vmp_table *t;
 	int (*cmp)(const struct vmp_table *t, uint32_t a, uint32_t b);
@@ -117,70 +125,6 @@ static int sort(const struct vmp_table *t, void *v, uint32_t nr, size_t size, ui
 
 #define SORT(t, vec, rank, cmp) sort(t, (vec)->v, (vec)->nr, sizeof(*(vec)->v), rank, cmp)
 
-static int cmp_draft(const void *pa, const void *pb, void *arg)
-{
-	const struct vmp_draft *a = pa, *b = pb;
-
-	if (a->task != b->task)
-		return a->task < b->task ? -1 : 1;
-	if (a->site != b->site)
-		return a->site < b->site ? -1 : 1;
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	if (a->side != b->side)
-		return a->side < b->side ? -1 : 1;
-	return cmp_str(arg, a->exit, b->exit);
-}
-
-static int same_line(const struct vmp_line *l, const struct vmp_draft *d)
-{
-	return l->task == d->task && l->site == d->site && l->track == d->track && l->side == d->side &&
-	       l->exit == d->exit;
-}
-
-/* By task first, which leaves little to compare; what is left of one task lies together. */
-static int sort_drafts(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
-{
-	struct vmp_draft *by_task = malloc(((size_t)nr + 1) * sizeof(*by_task));
-	uint32_t *end = calloc((size_t)t->tasks.nr + 1, sizeof(*end)), i, from;
-	int err = by_task && end ? 0 : -ENOMEM;
-
-	for (i = 0; !err && i < nr; i++)
-		end[drafts[i].task + 1]++;
-	for (i = 0; !err && i < t->tasks.nr; i++)
-		end[i + 1] += end[i];
-	for (i = 0; !err && i < nr; i++)
-		by_task[end[drafts[i].task]++] = drafts[i];
-	for (i = from = 0; !err && i < t->tasks.nr; from = end[i++])
-		if (end[i] > from)
-			qsort_r(by_task + from, end[i] - from, sizeof(*by_task), cmp_draft, t);
-	if (!err && nr)
-		memcpy(drafts, by_task, nr * sizeof(*drafts));
-	free(by_task);
-	free(end);
-	return err;
-}
-
-static int make_lines(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr)
-{
-	uint32_t i;
-
-	for (i = 0; i < nr; i++) {
-		const struct vmp_draft *d = &drafts[i];
-		struct vmp_cell *cell = &t->cells->cells.v[d->cell];
-
-		if (!i || !same_line(&t->lines.v[t->lines.nr - 1], d)) {
-			struct vmp_line new = { d->task, d->site, d->track, d->exit, d->side, { 0 } };
-
-			if (vmp_vec_push(&t->lines, new))
-				return -ENOMEM;
-		}
-		cell->line = t->lines.nr - 1;
-		vmp_sums_add(&t->lines.v[cell->line].sum, &cell->sum);
-	}
-	return 0;
-}
-
 /* What is known when all sites are */
 static void settle(struct vmp_table *t, const uint32_t *mapping)
 {
@@ -203,39 +147,115 @@ static void settle(struct vmp_table *t, const uint32_t *mapping)
 	}
 }
 
-int vmp_table_sort(struct vmp_table *t, struct vmp_draft *drafts, uint32_t nr)
+/* What drafts name, by its old number: the sorted one */
+struct ranks {
+	uint32_t *domain, *task, *track, *mapping, *site, *exit;
+};
+
+/* What sorts the lines of one task: site, track, side, exit */
+static uint64_t key_of(const struct vmp_table *t, const struct ranks *r, const struct vmp_draft *d)
 {
-	uint32_t *domain = NULL, *task = NULL, *track = NULL, *mapping = NULL, *site = NULL, i;
+	return (((uint64_t)r->site[d->site] * t->tracks.nr + r->track[d->track]) * VMP_SIDE_NR + d->side) * t->exits.nr +
+	       r->exit[d->exit];
+}
+
+static int key_fits(const struct vmp_table *t)
+{
+	unsigned __int128 keys = (unsigned __int128)t->sites.nr * t->tracks.nr * VMP_SIDE_NR;
+
+	return keys <= UINT64_MAX && keys * t->exits.nr <= UINT64_MAX;
+}
+
+/* Drafts of one key are one line; @sorted: of one task, with their numbers */
+static int add_lines(struct vmp_table *t, const struct ranks *r, const struct vmp_draft *drafts,
+		     const struct vmp_radix *sorted, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct vmp_draft *d = &drafts[sorted[i].value];
+
+		if (!i || sorted[i].key != sorted[i - 1].key) {
+			struct vmp_line new = {
+				.task = r->task[d->task], .site = r->site[d->site], .track = r->track[d->track],
+				.exit = t->exits.v[r->exit[d->exit]], .side = d->side,
+			};
+
+			if (vmp_vec_push(&t->lines, new))
+				return -ENOMEM;
+		}
+		if (d->cell != VMP_NONE)
+			t->cells->cells.v[d->cell].line = t->lines.nr - 1;
+		vmp_sums_add(&t->lines.v[t->lines.nr - 1].sum, &d->sum);
+	}
+	return 0;
+}
+
+/* By task first; what is left to sort of one lies together. */
+static int make_lines(struct vmp_table *t, const struct ranks *r, const struct vmp_draft *drafts, uint32_t nr)
+{
+	uint32_t *by_task = malloc(((size_t)nr + 1) * sizeof(*by_task)), i, k, from, n, most = 0;
+	uint32_t *end = calloc((size_t)t->tasks.nr + 1, sizeof(*end));
+	struct vmp_radix *items = NULL;
+	int err = !by_task || !end ? -ENOMEM : key_fits(t) ? 0 : -EOVERFLOW;
+
+	for (i = 0; !err && i < nr; i++) {
+		n = ++end[r->task[drafts[i].task] + 1];
+		most = n > most ? n : most;
+	}
+	for (i = 0; !err && i < t->tasks.nr; i++)
+		end[i + 1] += end[i];
+	for (i = 0; !err && i < nr; i++)
+		by_task[end[r->task[drafts[i].task]]++] = i;
+	if (!err) {
+		items = malloc((2 * (size_t)most + 1) * sizeof(*items));
+		err = items ? 0 : -ENOMEM;
+	}
+	for (i = from = 0; !err && i < t->tasks.nr; from = end[i++]) {
+		n = end[i] - from;
+		for (k = 0; k < n; k++) {
+			if (from + k + AHEAD < nr)
+				__builtin_prefetch(&drafts[by_task[from + k + AHEAD]]);
+			items[k] = (struct vmp_radix){ key_of(t, r, &drafts[by_task[from + k]]), by_task[from + k] };
+		}
+		err = add_lines(t, r, drafts, vmp_radix_sort(items, items + n, n), n);
+	}
+	free(items);
+	free(by_task);
+	free(end);
+	return err;
+}
+
+int vmp_table_sort(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr)
+{
+	struct ranks r = { NULL };
+	uint32_t i;
 	int err;
 
-	err = SORT(t, &t->domains, &domain, cmp_domain);
+	err = SORT(t, &t->domains, &r.domain, cmp_domain);
 	for (i = 0; !err && i < t->tasks.nr; i++)
-		t->tasks.v[i].domain = domain[t->tasks.v[i].domain];
+		t->tasks.v[i].domain = r.domain[t->tasks.v[i].domain];
 	for (i = 0; !err && i < t->tracks.nr; i++)
-		t->tracks.v[i].domain = domain[t->tracks.v[i].domain];
+		t->tracks.v[i].domain = r.domain[t->tracks.v[i].domain];
 	if (!err)
-		err = SORT(t, &t->tasks, &task, cmp_task);
+		err = SORT(t, &t->tasks, &r.task, cmp_task);
 	if (!err)
-		err = SORT(t, &t->tracks, &track, cmp_track);
+		err = SORT(t, &t->tracks, &r.track, cmp_track);
 	if (!err)
-		err = SORT(t, &t->mappings, &mapping, cmp_mapping);
+		err = SORT(t, &t->mappings, &r.mapping, cmp_mapping);
 	if (!err)
-		settle(t, mapping);
+		settle(t, r.mapping);
 	if (!err)
-		err = SORT(t, &t->sites, &site, cmp_site);
-	for (i = 0; !err && i < nr; i++) {
-		drafts[i].task = task[drafts[i].task];
-		drafts[i].track = track[drafts[i].track];
-		drafts[i].site = site[drafts[i].site];
-	}
+		err = SORT(t, &t->sites, &r.site, cmp_site);
 	if (!err)
-		err = sort_drafts(t, drafts, nr);
+		err = SORT(t, &t->exits, &r.exit, cmp_exit);
 	if (!err)
-		err = make_lines(t, drafts, nr);
-	free(domain);
-	free(task);
-	free(track);
-	free(mapping);
-	free(site);
+		err = make_lines(t, &r, drafts, nr);
+	free(r.domain);
+	free(r.task);
+	free(r.track);
+	free(r.mapping);
+	free(r.site);
+	free(r.exit);
 	return err;
 }

@@ -22,25 +22,34 @@ struct key {
 	uint64_t addr;
 };
 
-enum { KEY_DOMAIN, KEY_TASK, KEY_TRACK, KEY_MAPPING, KEY_SITE, KEY_NR };
+enum { KEY_DOMAIN, KEY_TASK, KEY_TRACK, KEY_MAPPING, KEY_SITE, KEY_EXIT, KEY_NR };
 
 /* What the lines of a group have in common */
 struct group_line {
 	enum { GROUP_NEW, GROUP_OPEN, GROUP_SKIPPED } state;
 	int wanted;
-	struct vmp_draft draft;		/* but for site and cell */
+	uint32_t thread;		/* as in struct vmp_group */
+	struct vmp_draft draft;		/* but for site, cell and sum */
+};
+
+/* The site that a function was found at last */
+struct latest {
+	uint32_t site;			/* + 1; 0 none */
+	uint32_t where, module;
+	uint64_t offset;		/* with addresses; else 0 */
 };
 
 struct work {
 	struct vmp_table *t;
 	struct vmp_model *m;
 	const struct vmp_choice *choice;
-	struct vmp_group group;			/* of the last sum that was handed out, ... */
-	struct group_line line;			/* ... and its line */
+	VMP_VEC(struct group_line) groups;	/* of sums, by gather's note - 1 */
+	uint32_t site;				/* of the place of the last draft; VMP_NONE: not known yet */
+	uint64_t before_site;			/* that place's addresses less their offsets */
 	VMP_VEC(struct vmp_draft) drafts;
 	struct vmp_hash by_key[KEY_NR];		/* a table each: most of them are small */
 	VMP_VEC(struct key) keys[KEY_NR];	/* by the thing's number */
-	VMP_VEC(uint32_t) latest;		/* of a function: its latest site + 1, by string number */
+	VMP_VEC(struct latest) latest;		/* by string number */
 };
 
 /* ------------------------------------------------------------- numbering */
@@ -79,14 +88,15 @@ static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 	return NUMBER(w, &w->t->domains, d, out, KEY_DOMAIN, vm);
 }
 
-static int task_of(struct work *w, uint32_t domain, const struct vmp_group *g, const struct vmp_owner *o,
+/* @thread: as in struct vmp_group */
+static int task_of(struct work *w, uint32_t domain, uint32_t vm, uint32_t thread, const struct vmp_owner *o,
 		   uint32_t *out)
 {
 	struct vmp_task task = { domain, o->comm, o->pid, VMP_NONE, 0 };
 	const struct vmp_guest_task *t;
 
-	if (g->thread) {
-		t = &w->m->vms.v[g->from.vm].seen.tasks.v[g->thread - 1];
+	if (thread) {
+		t = &w->m->vms.v[vm].seen.tasks.v[thread - 1];
 		task.tid = t->tid;
 		task.thread = t->comm;
 	}
@@ -167,64 +177,56 @@ static int is_kernel(uint32_t kind)
 /* Most functions are one site, and that is found without the table. */
 static int number_site(struct work *w, const struct vmp_site *site, uint32_t where, uint32_t *out)
 {
-	struct key k = {
-		KEY_SITE, where, site->function, site->module, w->choice->addresses ? site->offset : 0,
-	};
-	uint32_t *latest;
+	uint64_t offset = w->choice->addresses ? site->offset : 0;
+	struct key k = { KEY_SITE, where, site->function, site->module, offset };
+	struct latest none = { 0 }, *latest;
 	int err;
 
 	while (w->latest.nr <= site->function)
-		if (vmp_vec_push(&w->latest, 0))
+		if (vmp_vec_push(&w->latest, none))
 			return -ENOMEM;
 	latest = &w->latest.v[site->function];
-	if (*latest && !memcmp(&w->keys[KEY_SITE].v[*latest - 1], &k, sizeof(k))) {
-		*out = *latest - 1;
+	if (latest->site && latest->where == where && latest->module == site->module && latest->offset == offset) {
+		*out = latest->site - 1;
 		return 0;
 	}
 	err = number_of(w, &k, out);
 	if (!err && *out == w->t->sites.nr && vmp_vec_push(&w->t->sites, *site))
 		err = -ENOMEM;
 	if (!err)
-		*latest = *out + 1;
+		*latest = (struct latest){ *out + 1, where, site->module, offset };
 	return err;
 }
 
 /* Where the time of an address goes: its code ... */
-static int site_of(struct work *w, const struct vmp_origin *o, uint64_t addr, const struct vmp_place *place,
-		   uint32_t *out)
+static int site_of(struct work *w, const struct vmp_origin *o, uint64_t addr, const struct vmp_place *place)
 {
 	struct vmp_site site = {
 		.function = place->function, .module = place->module, .mapping = VMP_NONE, .why = place->why,
 		.offset = addr,
-	}, *known;
+	};
 	uint32_t vm = vmp_origin_is_guest(o->kind) ? o->vm : VMP_NONE, where;
 	int err = mapping_of(w, o, addr, &site.mapping, &site.offset);
 
 	if (!err && site.mapping == VMP_NONE && is_kernel(o->kind))
 		err = kernel_mapping(w, vm, place->module, &site.mapping);
 	where = site.mapping == VMP_NONE ? VMP_NONE - 1 - vm : site.mapping;
-	if (!err)
-		err = number_site(w, &site, where, out);
-	if (err)
-		return err;
-	known = &w->t->sites.v[*out];
-	if (site.offset < known->offset)	/* a function goes by its first address that was met */
-		known->offset = site.offset;
-	return 0;
+	w->before_site = addr - site.offset;
+	return err ? err : number_site(w, &site, where, &w->site);
 }
 
 static int exit_of(struct work *w, const struct vmp_group *g, uint32_t *out)
 {
 	char buf[VMP_EXIT_NAME_MAX];
 	const char *name;
+	uint32_t str = 0;
 	int err = 0;
 
-	*out = 0;
 	if (g->has_exit) {
 		name = vmp_exit_name(buf, g->vendor, g->exit_code);
-		*out = vmp_strings_add(&w->m->strings, name, strlen(name), &err);
+		str = vmp_strings_add(&w->m->strings, name, strlen(name), &err);
 	}
-	return err;
+	return err ? err : NUMBER(w, &w->t->exits, str, out, KEY_EXIT, str);
 }
 
 /* --------------------------------------------------------------- choosing */
@@ -244,11 +246,11 @@ static int wanted_group(const struct work *w, const struct vmp_group *g)
 	return c->vcpu < 0 || (g->track_kind == VMP_TRACK_VCPU && g->track_id == (uint32_t)c->vcpu);
 }
 
-static int wanted(const struct work *w, const struct vmp_group *g, const struct vmp_owner *owner)
+static int wanted(const struct work *w, const struct vmp_origin *from, const struct vmp_owner *owner)
 {
 	const struct vmp_choice *c = w->choice;
 
-	if (c->pid >= 0 && (!vmp_origin_is_guest(g->from.kind) || owner->pid != c->pid))
+	if (c->pid >= 0 && (!vmp_origin_is_guest(from->kind) || owner->pid != c->pid))
 		return 0;
 	return matches(w, c->comm, owner->comm);
 }
@@ -267,48 +269,58 @@ static int open_group(struct work *w, const struct vmp_group *g, struct group_li
 	err = vmp_origin_owner(w->m, &g->from, &none, &owner);
 	if (!err)
 		err = domain_of(w, g->from.vm, &domain);
-	out->wanted = wanted(w, g, &owner);
+	out->wanted = wanted(w, &g->from, &owner);
 	if (!err && out->wanted)
-		err = task_of(w, domain, g, &owner, &out->draft.task);
+		err = task_of(w, domain, g->from.vm, g->thread, &owner, &out->draft.task);
 	if (!err)
 		err = track_of(w, domain, g, &out->draft.track);
 	if (!err)
 		err = exit_of(w, g, &out->draft.exit);
+	out->thread = g->thread;
 	out->draft.side = vmp_origin_side(g->from.kind);
 	out->state = GROUP_OPEN;
 	return err;
 }
 
 /* Idle tasks of a guest are nobody's process, whatever the group's is. */
-static int idle_task(struct work *w, const struct vmp_group *g, const struct vmp_place *place,
+static int idle_task(struct work *w, const struct vmp_origin *from, uint32_t thread, const struct vmp_place *place,
 		     int *is_wanted, uint32_t *task)
 {
 	struct vmp_owner owner;
 	uint32_t domain;
-	int err = vmp_origin_owner(w->m, &g->from, place, &owner);
+	int err = vmp_origin_owner(w->m, from, place, &owner);
 
-	*is_wanted = !err && wanted(w, g, &owner);
+	*is_wanted = !err && wanted(w, from, &owner);
 	if (err || !*is_wanted)
 		return err;
-	err = domain_of(w, g->from.vm, &domain);
-	return err ? err : task_of(w, domain, g, &owner, task);
+	err = domain_of(w, from->vm, &domain);
+	return err ? err : task_of(w, domain, from->vm, thread, &owner, task);
 }
 
-/* @cell: number of what the address adds up to */
-static int add_draft(struct work *w, const struct vmp_group *g, const struct group_line *group,
-		     const struct vmp_place *place, uint32_t cell)
+/* @cell: number of what is summed up, where single samples are asked for */
+static int add_draft(struct work *w, const struct vmp_origin *from, const struct group_line *group,
+		     const struct vmp_place *place, const struct vmp_cell *sum, uint32_t cell)
 {
 	struct vmp_draft draft = group->draft;
 	int err = 0, is_wanted = group->wanted;
+	struct vmp_site *site;
 
-	draft.cell = cell;
-	if (g->from.kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
+	if (from->kind == VMP_KIND_GUEST_KERNEL && place->why == VMP_WHY_OK &&
 	    vmp_is_idle_function(vmp_model_name(w->m, place->function)))
-		err = idle_task(w, g, place, &is_wanted, &draft.task);
+		err = idle_task(w, from, group->thread, place, &is_wanted, &draft.task);
 	if (err || !is_wanted)
 		return err;
-	err = site_of(w, &g->from, w->t->cells->cells.v[cell].addr, place, &draft.site);
-	return err ? err : vmp_vec_push(&w->drafts, draft);
+	if (w->site == VMP_NONE)
+		err = site_of(w, from, sum->addr, place);
+	if (err)
+		return err;
+	site = &w->t->sites.v[w->site];
+	if (sum->addr - w->before_site < site->offset)	/* a function goes by its first address that was met */
+		site->offset = sum->addr - w->before_site;
+	draft.site = w->site;
+	draft.cell = cell;
+	draft.sum = sum->sum;
+	return vmp_vec_push(&w->drafts, draft);
 }
 
 /* -------------------------------------------------------- sums in threads */
@@ -335,38 +347,50 @@ static int on_split(void *arg, struct vmp_model *m, const struct vmprof_sample *
 	return 0;
 }
 
-static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
-		    const struct vmp_gathered *of)
+static struct vmp_group group_of(const struct vmp_gather_space *s)
 {
-	struct vmp_group g = {
+	return (struct vmp_group){
 		.from = s->from, .track_kind = s->split[0] >> KIND_SHIFT, .track_id = s->split[0] & ID_MAX,
 		.has_exit = s->split[0] >> EXIT_SHIFT & 1, .vendor = s->split[0] >> VENDOR_SHIFT & VENDOR_MAX,
 		.exit_code = s->split[1], .thread = s->thread,
 	};
-	struct vmp_cell cell = {
+}
+
+static int open_sum(struct work *w, const struct vmp_gather_space *s, uint32_t *note)
+{
+	const struct vmp_group g = group_of(s);
+	struct group_line new = { .state = GROUP_SKIPPED };
+	int err = g.from.vm == VMP_NONE && !w->choice->all_host ? 0 : open_group(w, &g, &new);
+
+	if (!err)
+		err = vmp_vec_push(&w->groups, new);
+	*note = w->groups.nr;
+	return err;
+}
+
+static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
+		    const struct vmp_gathered *of)
+{
+	struct vmp_cell sum = {
 		.addr = of->addr, .sum = { s->second ? 0 : of->samples, of->cycles, of->instructions },
 	};
 	struct work *w = arg;
-	int err = 0;
+	const struct group_line *group;
+	int err = *of->note ? 0 : open_sum(w, s, of->note);
 
-	if (g.from.vm == VMP_NONE && !w->choice->all_host)
-		return 0;
-	if (w->line.state == GROUP_NEW || memcmp(&g, &w->group, sizeof(g))) {
-		w->group = g;
-		w->line = (struct group_line){ .state = GROUP_NEW };
-		err = open_group(w, &g, &w->line);
-	}
-	if (err || w->line.state == GROUP_SKIPPED)
+	if (err)
 		return err;
-	err = vmp_vec_push(&w->t->cells->cells, cell);
-	return err ? err : add_draft(w, &g, &w->line, place, w->t->cells->cells.nr - 1);
+	group = &w->groups.v[*of->note - 1];
+	if (!of->again)
+		w->site = VMP_NONE;
+	return group->state == GROUP_SKIPPED ? 0 : add_draft(w, &s->from, group, place, &sum, VMP_NONE);
 }
 
 static void on_restart(void *arg)
 {
 	struct work *w = arg;
 
-	w->drafts.nr = w->t->cells->cells.nr = 0;
+	w->drafts.nr = w->groups.nr = 0;
 }
 
 static int count_sums(struct work *w)
@@ -423,8 +447,9 @@ static int count_cells(struct work *w)
 		if (err || group->state == GROUP_SKIPPED)
 			continue;
 		err = vmp_origin_resolve(w->m, &g->from, c->cells.v[i].addr, &place);
+		w->site = VMP_NONE;
 		if (!err)
-			err = add_draft(w, g, group, &place, i);
+			err = add_draft(w, &g->from, group, &place, &c->cells.v[i], i);
 	}
 	free(groups);
 	return err;
@@ -479,6 +504,7 @@ int vmp_table_create(struct vmp_table **out, struct vmp_model *m, const struct v
 		vmp_vec_free(&w.keys[i]);
 	}
 	vmp_vec_free(&w.latest);
+	vmp_vec_free(&w.groups);
 	if (!err)
 		err = vmp_table_sort(t, w.drafts.v, w.drafts.nr);
 	vmp_vec_free(&w.drafts);
@@ -503,6 +529,7 @@ void vmp_table_destroy(struct vmp_table *t)
 	vmp_vec_free(&t->tracks);
 	vmp_vec_free(&t->mappings);
 	vmp_vec_free(&t->sites);
+	vmp_vec_free(&t->exits);
 	vmp_vec_free(&t->lines);
 	free(t);
 }

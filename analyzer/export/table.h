@@ -101,6 +101,7 @@ struct vmp_table {
 	VMP_VEC(struct vmp_track) tracks;
 	VMP_VEC(struct vmp_mapping) mappings;
 	VMP_VEC(struct vmp_site) sites;
+	VMP_VEC(uint32_t) exits;	/* string numbers */
 	VMP_VEC(struct vmp_line) lines;
 	uint64_t counted;	/* 1: some samples have cycles and instructions */
 	struct vmp_cells *cells;	/* sample -> line */

@@ -11,33 +11,21 @@
 #include <string.h>
 
 #include "model/hash.h"
+#include "util/radix.h"
 
 #define SLOTS_MIN	4096ULL
-#define ADDR_BITS	47	/* enough to tell addresses of one space apart */
-
-/* For sorting: (space, address) and where the count is */
-struct item {
-	uint64_t key;
-	uint64_t slot;
-};
+#define ADDR_BITS	47	/* enough to tell addresses of one group apart */
 
 int vmp_tally_init(struct vmp_tally *t, size_t bytes, int weighted)
 {
-	size_t each = sizeof(*t->slots) + (weighted ? sizeof(*t->weights) : 0);
-
 	memset(t, 0, sizeof(*t));
 	t->weighted = weighted;
 	t->mask_max = SLOTS_MIN - 1;
-	while ((2 * t->mask_max + 2) * each <= bytes)
+	while ((2 * t->mask_max + 2) * sizeof(*t->slots) <= bytes)
 		t->mask_max = 2 * t->mask_max + 1;
 	t->mask = SLOTS_MIN - 1;
 	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
-	t->weights = weighted ? calloc(SLOTS_MIN, sizeof(*t->weights)) : NULL;
-	if (!t->slots || (weighted && !t->weights)) {
-		vmp_tally_deinit(t);
-		return -ENOMEM;
-	}
-	return 0;
+	return t->slots ? 0 : -ENOMEM;
 }
 
 void vmp_tally_deinit(struct vmp_tally *t)
@@ -75,9 +63,9 @@ static void grow(struct vmp_tally *t)
 {
 	uint64_t mask = 2 * t->mask + 1, i, k;
 	struct vmp_tally_slot *slots = calloc(mask + 1, sizeof(*slots));
-	struct vmp_weight *weights = t->weighted ? calloc(mask + 1, sizeof(*weights)) : NULL;
+	struct vmp_weight *weights = t->weights ? calloc(mask + 1, sizeof(*weights)) : NULL;
 
-	if (!slots || (t->weighted && !weights)) {
+	if (!slots || (t->weights && !weights)) {
 		free(slots);
 		free(weights);
 		t->full = 1;
@@ -100,12 +88,17 @@ static void grow(struct vmp_tally *t)
 	t->mask = mask;
 }
 
-void vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t addr,
-		   const struct vmp_weight *w)
+int vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t addr,
+		  const struct vmp_weight *w)
 {
 	uint64_t i = find(t->slots, t->mask, h, space, addr);
 	struct vmp_tally_slot *s = &t->slots[i];
 
+	if (t->weighted && !t->weights && (w->cycles || w->instructions)) {
+		t->weights = calloc(t->mask + 1, sizeof(*t->weights));
+		if (!t->weights)
+			return -ENOMEM;
+	}
 	if (!s->n) {
 		s->addr = addr;
 		s->space = space;
@@ -127,39 +120,15 @@ void vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t add
 		else
 			t->full = 1;
 	}
+	return 0;
 }
 
-/* Least significant digit first; digits that are the same everywhere are passed over. */
-static struct item *sort(struct item *a, struct item *b, uint64_t nr)
-{
-	unsigned int shift;
-	struct item *swap;
-	uint64_t i;
-
-	for (shift = 0; shift < 64; shift += 8) {
-		uint64_t at[257] = { 0 };
-
-		for (i = 0; i < nr; i++)
-			at[(a[i].key >> shift & 255) + 1]++;
-		if (nr && at[(a[0].key >> shift & 255) + 1] == nr)
-			continue;
-		for (i = 1; i < 257; i++)
-			at[i] += at[i - 1];
-		for (i = 0; i < nr; i++)
-			b[at[a[i].key >> shift & 255]++] = a[i];
-		swap = a;
-		a = b;
-		b = swap;
-	}
-	return a;
-}
-
-int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch, const uint32_t *group,
 		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
 		    void *arg)
 {
 	static const struct vmp_weight none;
-	struct item *items, *sorted;
+	struct vmp_radix *items, *sorted;
 	uint64_t i, n = 0;
 	int err = 0;
 
@@ -173,14 +142,14 @@ int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
 	items = scratch->items;
 	for (i = 0; i <= t->mask; i++)
 		if (t->slots[i].n)
-			items[n++] = (struct item){
-				(uint64_t)t->slots[i].space << ADDR_BITS |
+			items[n++] = (struct vmp_radix){
+				(uint64_t)group[t->slots[i].space] << ADDR_BITS |
 				(t->slots[i].addr & ((1ULL << ADDR_BITS) - 1)), i };
-	sorted = sort(items, items + n, n);
+	sorted = vmp_radix_sort(items, items + n, n);
 	for (i = 0; !err && i < n; i++) {
 		if (i + 8 < n)
-			__builtin_prefetch(&t->slots[sorted[i + 8].slot]);
-		err = fn(arg, &t->slots[sorted[i].slot], t->weights ? &t->weights[sorted[i].slot] : &none);
+			__builtin_prefetch(&t->slots[sorted[i + 8].value]);
+		err = fn(arg, &t->slots[sorted[i].value], t->weights ? &t->weights[sorted[i].value] : &none);
 	}
 	memset(t->slots, 0, (t->mask + 1) * sizeof(*t->slots));
 	t->nr = 0;

@@ -19,7 +19,7 @@ struct vmp_tally_slot {
 
 struct vmp_tally {
 	struct vmp_tally_slot *slots;
-	struct vmp_weight *weights;	/* of the slots; NULL not wanted */
+	struct vmp_weight *weights;	/* of the slots; NULL: none has any yet, or they are not wanted */
 	uint64_t mask, nr;
 	uint64_t mask_max;
 	int weighted;
@@ -29,7 +29,7 @@ struct vmp_tally {
 /**
  * vmp_tally_init() - An empty table.
  * @bytes:    What it may grow to; a minimum holds.
- * @weighted: Sum up cycles and instructions, too.
+ * @weighted: Sum up cycles and instructions, too, in as much again once there are some.
  * Return: 0 or -ENOMEM.
  */
 int vmp_tally_init(struct vmp_tally *t, size_t bytes, int weighted);
@@ -45,8 +45,10 @@ uint64_t vmp_tally_hash(const struct vmp_tally *t, uint32_t space, uint64_t addr
  *
  * When @t->full is set afterwards, the tally must be drained before it takes
  * more than VMP_TALLY_SPARE samples.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t addr,
+int vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t addr,
 		   const struct vmp_weight *w);
 
 #define VMP_TALLY_SPARE		256
@@ -58,12 +60,13 @@ struct vmp_tally_scratch {
 };
 
 /**
- * vmp_tally_drain() - Give all counts, by space, nearly in order of address; then it is empty.
+ * vmp_tally_drain() - Give all counts, by group of spaces, nearly in order of address; then it is empty.
  * @scratch: Zeroed at first; the caller frees scratch->items in the end.
+ * @group:   Of each space, by its number.
  * @fn: Its non-zero result ends the walk; the tally is empty all the same.
  * Return: 0, the result of @fn, -ENOMEM.
  */
-int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch,
+int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch, const uint32_t *group,
 		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
 		    void *arg);
 

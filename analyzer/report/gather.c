@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * gather.c - each thread counts into a tally of its own; a full one is
- * emptied under a lock, in order of address, so that a function is looked up
- * once for all its addresses.
+ * emptied under a lock, in order of origin and address, so that a function is
+ * looked up once for all its addresses, and for all that the caller keeps apart.
  */
 #include "report/gather.h"
 
@@ -13,28 +13,40 @@
 #include "model/tally.h"
 #include "report/exits.h"
 
-#define TALLY_BYTES	(24U << 20)	/* of all threads together; larger ones are no faster */
+#define TALLY_BYTES	(24U << 20)	/* of all threads together, without weights; larger ones are no faster */
 #define WINDOW		32		/* samples whose slots are fetched ahead */
 
 struct space {
 	struct vmp_gather_space key;
 	uint64_t samples, by_timer, by_nmi;
+	uint32_t note;
+};
+
+/* Spaces that differ in no more than the caller's split */
+struct origin {
+	struct vmp_gather_space key;	/* split: none */
+	uint32_t last;			/* space of its last sample */
 };
 
 struct shard {
 	struct vmp_model *m;
 	const struct vmp_gather *g;
 	struct vmp_tally tally;
+	VMP_VEC(struct origin) origins;
 	VMP_VEC(struct space) spaces;
-	struct vmp_hash by_key;
+	VMP_VEC(uint32_t) origin_of;		/* by space: looked up far more often than spaces ... */
+	VMP_VEC(uint64_t) split_of;		/* ... and larger than caches when together with them */
+	struct vmp_hash by_key, by_split;	/* origins, spaces */
 	struct vmp_residence *cache;
 	struct vmp_tally_scratch *scratch;	/* guarded by resolving */
-	uint32_t last[2][VMP_KIND_IDLE + 1];	/* by event: space of each kind's last sample + 1 */
-	/* while draining: the run of addresses under way */
-	uint32_t run_space;
+	uint32_t last[2][VMP_KIND_IDLE + 1];	/* by event: origin of each kind's last sample + 1 */
+	/* while draining: the run of addresses under way, a sum for each space that has some of them */
+	uint32_t run_origin;
 	uint64_t run_from;
 	struct vmp_place place;
-	struct vmp_gathered run;
+	VMP_VEC(struct vmp_gathered) run;
+	VMP_VEC(uint32_t) run_space;		/* of each sum */
+	VMP_VEC(uint32_t) run_of;		/* by space: number of its sum + 1, 0 none */
 };
 
 struct pending {
@@ -58,71 +70,120 @@ uint32_t vmp_gather_string(struct vmp_model *m, const char *s, int *err)
 
 /* -------------------------------------------------------------- spaces */
 
-static int find_space(struct shard *sh, const struct vmp_gather_space *key, uint32_t *out)
+static int find_origin(struct shard *sh, const struct vmp_gather_space *key, uint32_t *out)
 {
 	uint64_t sum = vmp_hash_bytes(key, sizeof(*key));
-	struct space s = { .key = *key };
+	struct origin o = { .key = *key, .last = VMP_NONE };
 	uint32_t *i;
 
 	for (; (i = vmp_hash_find(&sh->by_key, sum)); sum++) {
-		if (!memcmp(&sh->spaces.v[*i].key, key, sizeof(*key))) {
+		if (!memcmp(&sh->origins.v[*i].key, key, sizeof(*key))) {
 			*out = *i;
 			return 0;
 		}
 	}
-	if (vmp_vec_push(&sh->spaces, s) || vmp_hash_set(&sh->by_key, sum, sh->spaces.nr - 1))
-		return -ENOMEM;
-	*out = sh->spaces.nr - 1;
-	return 0;
+	*out = sh->origins.nr;
+	return vmp_vec_push(&sh->origins, o) || vmp_hash_set(&sh->by_key, sum, *out) ? -ENOMEM : 0;
 }
 
-/* The space of a sample; @hint: where one like it was found before, + 1 */
-static int space_of(struct shard *sh, const struct vmp_gather_space *key, uint32_t *hint, uint32_t *out)
+/* The origin of a sample; @hint: where one like it was found before, + 1 */
+static int origin_of(struct shard *sh, const struct vmp_gather_space *key, uint32_t *hint, uint32_t *out)
 {
 	int err;
 
-	if (*hint && !memcmp(&sh->spaces.v[*hint - 1].key, key, sizeof(*key))) {
+	if (*hint && !memcmp(&sh->origins.v[*hint - 1].key, key, sizeof(*key))) {
 		*out = *hint - 1;
 		return 0;
 	}
-	err = find_space(sh, key, out);
+	err = find_origin(sh, key, out);
 	*hint = *out + 1;
 	return err;
+}
+
+static int is_space(const struct shard *sh, uint32_t space, uint32_t origin, uint64_t split)
+{
+	return sh->origin_of.v[space] == origin && sh->split_of.v[space] == split;
+}
+
+static int new_space(struct shard *sh, uint32_t origin, const uint32_t split[2], uint64_t both)
+{
+	struct space new = { .key = sh->origins.v[origin].key };
+
+	memcpy(new.key.split, split, sizeof(new.key.split));
+	return vmp_vec_push(&sh->spaces, new) || vmp_vec_push(&sh->origin_of, origin) ||
+	       vmp_vec_push(&sh->split_of, both) || vmp_vec_push(&sh->run_of, 0) ? -ENOMEM : 0;
+}
+
+static int space_of(struct shard *sh, uint32_t origin, const uint32_t split[2], uint32_t *out)
+{
+	uint64_t both = (uint64_t)split[1] << 32 | split[0], sum;
+	uint32_t *last = &sh->origins.v[origin].last, *i;
+
+	*out = *last;
+	if (*out != VMP_NONE && is_space(sh, *out, origin, both))
+		return 0;
+	for (sum = vmp_hash_mix(both) + origin; (i = vmp_hash_find(&sh->by_split, sum)); sum++) {
+		if (is_space(sh, *i, origin, both)) {
+			*out = *last = *i;
+			return 0;
+		}
+	}
+	*out = *last = sh->spaces.nr;
+	return new_space(sh, origin, split, both) || vmp_hash_set(&sh->by_split, sum, *out) ? -ENOMEM : 0;
 }
 
 /* ------------------------------------------------------------ resolving */
 
 static int hand_out(struct shard *sh)
 {
+	uint32_t i;
 	int err = 0;
 
-	if (sh->run.samples)
-		err = sh->g->place(sh->g->arg, &sh->spaces.v[sh->run_space].key, &sh->place, &sh->run);
-	sh->run.samples = 0;
+	for (i = 0; !err && i < sh->run.nr; i++) {
+		struct space *s = &sh->spaces.v[sh->run_space.v[i]];
+
+		sh->run_of.v[sh->run_space.v[i]] = 0;
+		sh->run.v[i].note = &s->note;
+		sh->run.v[i].again = i > 0;
+		err = sh->g->place(sh->g->arg, &s->key, &sh->place, &sh->run.v[i]);
+	}
+	sh->run.nr = sh->run_space.nr = 0;
 	return err;
+}
+
+static int begin_run(struct shard *sh, uint32_t origin, uint64_t addr)
+{
+	int err = hand_out(sh);
+
+	if (err)
+		return err;
+	memset(&sh->place, 0, sizeof(sh->place));
+	sh->run_origin = origin;
+	sh->run_from = addr;
+	return vmp_origin_resolve(sh->m, &sh->origins.v[origin].key.from, addr, &sh->place);
 }
 
 static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w)
 {
 	struct shard *sh = arg;
-	int err;
+	uint32_t origin = sh->origin_of.v[s->space], *run = &sh->run_of.v[s->space];
+	struct vmp_gathered new = { .addr = s->addr }, *sum;
+	uint64_t until = sh->g->by_address ? sh->run_from + 1 : sh->place.until;
+	int err = 0;
 
-	if (!sh->run.samples || sh->g->by_address || s->space != sh->run_space ||
-	    s->addr < sh->run_from || s->addr >= sh->place.until) {
-		err = hand_out(sh);
-		if (err)
-			return err;
-		memset(&sh->place, 0, sizeof(sh->place));
-		err = vmp_origin_resolve(sh->m, &sh->spaces.v[s->space].key.from, s->addr, &sh->place);
-		if (err)
-			return err;
-		sh->run_space = s->space;
-		sh->run_from = s->addr;
-		sh->run = (struct vmp_gathered){ .addr = s->addr };
+	if (!sh->run.nr || origin != sh->run_origin || s->addr < sh->run_from ||
+	    (s->addr >= until && s->addr != sh->run_from))
+		err = begin_run(sh, origin, s->addr);
+	if (!err && !*run) {
+		err = vmp_vec_push(&sh->run, new) || vmp_vec_push(&sh->run_space, s->space) ? -ENOMEM : 0;
+		*run = sh->run.nr;
 	}
-	sh->run.samples += s->n;
-	sh->run.cycles += w->cycles;
-	sh->run.instructions += w->instructions;
+	if (err)
+		return err;
+	sum = &sh->run.v[*run - 1];
+	sum->samples += s->n;
+	sum->cycles += w->cycles;
+	sum->instructions += w->instructions;
 	return 0;
 }
 
@@ -131,8 +192,7 @@ static int drain(struct shard *sh)
 	int err;
 
 	pthread_mutex_lock(&resolving);
-	sh->run.samples = 0;
-	err = vmp_tally_drain(&sh->tally, sh->scratch, on_count, sh);
+	err = vmp_tally_drain(&sh->tally, sh->scratch, sh->origin_of.v, on_count, sh);
 	if (!err)
 		err = hand_out(sh);
 	pthread_mutex_unlock(&resolving);
@@ -155,14 +215,22 @@ static int classify(struct shard *sh, struct vmp_scan *scan, const struct vmprof
 	return err ? err : vmp_classify_known(sh->m, sh->cache, s, hit, r);
 }
 
+static void count(struct space *space, const struct vmprof_sample *s, uint32_t kind)
+{
+	space->samples++;
+	space->by_timer += !!(s->flags & VMPROF_SF_TIMER);
+	if (vmp_origin_is_guest(kind) && s->mode == VMPROF_MODE_GUEST)
+		space->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
+}
+
 static int prepare(struct shard *sh, struct vmp_scan *scan, const struct vmprof_sample *s, struct pending *p)
 {
 	struct vmp_gather_space key = { .split = { 0 } };
+	uint32_t split[2] = { 0 }, origin;
 	const struct vmprof_sample *seen = s;
 	struct vmprof_sample copy;
 	struct vmp_residence *r;
 	struct vmp_hit hit;
-	struct space *space;
 	uint32_t *hint;
 	int err;
 
@@ -180,20 +248,19 @@ static int prepare(struct shard *sh, struct vmp_scan *scan, const struct vmprof_
 		p->addr = s->host_ip;
 	}
 	if (sh->g->split) {
-		err = sh->g->split(sh->g->arg, sh->m, s, &key.from, key.split);
+		err = sh->g->split(sh->g->arg, sh->m, s, &key.from, split);
 		if (err)
 			return err;
 	}
 	hint = r && !key.second ? &r->user[hit.kind == VMP_KIND_GUEST_USER] :
 		&sh->last[key.second][hit.kind];
-	err = space_of(sh, &key, hint, &p->space);
+	err = origin_of(sh, &key, hint, &origin);
+	if (!err)
+		err = space_of(sh, origin, split, &p->space);
 	if (err)
 		return err;
-	space = &sh->spaces.v[p->space];
-	space->samples++;
-	space->by_timer += !!(s->flags & VMPROF_SF_TIMER);
-	if (vmp_origin_is_guest(hit.kind) && s->mode == VMPROF_MODE_GUEST)
-		space->by_nmi += vmp_exit_nmi(s->vendor, s->exit_reason, s->exit_intr_info);
+	if (sh->g->space)
+		count(&sh->spaces.v[p->space], s, hit.kind);
 	p->hash = vmp_tally_hash(&sh->tally, p->space, p->addr);
 	vmp_weigh(sh->m, s, &p->weight);
 	return 0;
@@ -211,8 +278,8 @@ static int on_samples(void *shard, struct vmp_scan *scan, const struct vmprof_sa
 		for (k = 0; !err && k < m; k++)
 			err = prepare(sh, scan, &s[i + k], &pending[k]);
 		for (k = 0; !err && k < m; k++)
-			vmp_tally_add(&sh->tally, pending[k].hash, pending[k].space, pending[k].addr,
-				      &pending[k].weight);
+			err = vmp_tally_add(&sh->tally, pending[k].hash, pending[k].space, pending[k].addr,
+					    &pending[k].weight);
 		if (!err && sh->tally.full)
 			err = drain(sh);
 	}
@@ -231,8 +298,15 @@ static int shard_init(struct shard *sh, struct vmp_model *m, const struct vmp_ga
 static void shard_deinit(struct shard *sh)
 {
 	vmp_tally_deinit(&sh->tally);
+	vmp_vec_free(&sh->origins);
 	vmp_vec_free(&sh->spaces);
+	vmp_vec_free(&sh->origin_of);
+	vmp_vec_free(&sh->split_of);
+	vmp_vec_free(&sh->run);
+	vmp_vec_free(&sh->run_space);
+	vmp_vec_free(&sh->run_of);
 	vmp_hash_free(&sh->by_key);
+	vmp_hash_free(&sh->by_split);
 	free(sh->cache);
 }
 

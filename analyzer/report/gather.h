@@ -24,6 +24,8 @@ struct vmp_gathered {
 	uint64_t addr;		/* as vmp_hit.addr; without by_address the lowest of them */
 	uint64_t samples;
 	uint64_t cycles, instructions;	/* with weighted: as weigh.h */
+	uint32_t *note;		/* the receiver's, of this space; 0 at first */
+	uint32_t again;		/* place and origin are those of the call before */
 };
 
 struct vmp_gather {

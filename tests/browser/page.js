@@ -3,25 +3,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { done, is, launch, ok, run } from './tap.js';
 
 const dir = process.env.PAGES;
 const tmp = mkdtempSync(join(tmpdir(), 'vmprof-browser-'));
-let nr = 0, failed = 0;
 
-function ok(good, name, detail = '') {
-	console.log(`${good ? 'ok' : 'not ok'} ${++nr} - ${name}`);
-	if (!good) {
-		failed++;
-		console.log(String(detail).replace(/^/gm, '# '));
-	}
-}
-
-const is = (got, wanted, name) => ok(JSON.stringify(got) === JSON.stringify(wanted), name, `got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
-
-// Nothing but the page itself is to be asked for: background work of the browser's own is off.
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', timeout: 120000, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
+const browser = await launch();
 
 // Opens a page; .trouble has console messages, errors, dialogs and requests that it should not have made
 async function open(file, options = {}) {
@@ -200,14 +187,8 @@ async function looks() {
 	}
 }
 
-for (const test of [hostile, flame, deep, time, lists, looks]) {
-	try {
-		await test();
-	} catch (e) {
-		ok(false, `${test.name}() ran to its end`, e.stack);
-	}
-}
+for (const test of [hostile, flame, deep, time, lists, looks])
+	await run(test);
+done();
 await browser.close();
 rmSync(tmp, { recursive: true });
-console.log(`1..${nr}`);
-process.exitCode = failed ? 1 : 0;

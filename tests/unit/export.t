@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # export.t - exports as foreign tools and published schemas see them; a capture of the
-# golden tests, and one whose guest has hostile names.
+# golden tests, one whose guest has hostile names, and one with times as captures have them.
+# Exports stay in $O/exports, where tests/browser opens them.
 set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 O=${O:-$src/build}
@@ -22,11 +23,13 @@ reads()
 
 "$O/tests/test_export" --capture "$tmp/hostile.vmprof"; ok $? "made a capture with hostile names"
 cp "$src/tests/golden/made.vmprof" "$tmp/"
+mkdir "$tmp/gen" && "$O/gen-capture" --samples 900 --processes 8 --images 6 "$tmp/gen" 2> "$tmp/err" && mv "$tmp/gen/bench.vmprof" "$tmp/timed.vmprof"; ok $? "made a capture with times"
+rm -rf "$O/exports" && mkdir "$O/exports" || exit 1
 flamegraph=$(find /usr/share/perl5/Devel/NYTProf/flamegraph.pl 2> /dev/null || command -v flamegraph.pl)
 pprof=
 ! have go || pprof="$(go env GOTOOLDIR 2> /dev/null)/pprof"
 
-for name in made hostile; do
+for name in made hostile timed; do
 	capture=$tmp/$name.vmprof
 	total=$("$vmprof" report --json "$capture" | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["domain_samples"])')
 	[ "$total" -ge 60 ]; ok $? "$name: the report counts $total samples"
@@ -87,6 +90,7 @@ for name in made hostile; do
 	for f in "$name.xml" "$name.indented.xml" "$name.xml.zst"; do
 		"$vmprof" import "$tmp/$f" 2> "$tmp/err" | cmp -s - "$tmp/$name.xml"; ok $? "vmprof import of $f gives the compact one"
 	done
+	cp "$tmp/$name".{json,speedscope,pb.gz,folded,chrome,perf-script,gecko} "$O/exports/"
 done
 
 if [ -f "$tmp/made.raw" ]; then

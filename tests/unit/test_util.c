@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test_util.c - analyzer/util: foreign text, amounts, options, the folder of captures. */
+/* test_util.c - analyzer/util: foreign text, amounts, sorting, options, the folder of captures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/opts.h"
+#include "util/radix.h"
 #include "util/room.h"
 #include "util/text.h"
 #include "util/units.h"
@@ -367,6 +368,30 @@ static void test_files(void **state)
 	assert_int_equal(vmp_file_read("/nowhere", 4, &data, &len), -ENOENT);
 }
 
+/* Few and many; of equal keys the first stays the first */
+static void test_radix(void **state)
+{
+	static const uint64_t sizes[] = { 0, 1, 2, 31, 32, 33, 5000 }, masks[] = { 0, 3, 0xff00ff, UINT64_MAX };
+	struct vmp_radix *a = calloc(10000, sizeof(*a)), *sorted;
+	uint64_t i, k, n, x = 1;
+
+	(void)state;
+	assert_non_null(a);
+	for (i = 0; i < 28; i++) {
+		n = sizes[i / 4];
+		for (k = 0; k < n; k++) {
+			x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+			a[k] = (struct vmp_radix){ (x ^ x >> 31) & masks[i % 4], k };
+		}
+		sorted = vmp_radix_sort(a, a + n, n);
+		assert_true(sorted == a || sorted == a + n);
+		for (k = 1; k < n; k++)
+			assert_true(sorted[k - 1].key < sorted[k].key ||
+				    (sorted[k - 1].key == sorted[k].key && sorted[k - 1].value < sorted[k].value));
+	}
+	free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_and_counts),
 		cmocka_unit_test(test_amounts_for_people),
 		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_radix),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_options_refused),
 		cmocka_unit_test_setup_teardown(test_capture_names, make_dir, remove_dir),

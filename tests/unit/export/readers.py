@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """readers.py FORMAT FILE - read an export with Python's own parsers; print its samples.
 
-Formats whose tools cannot be had as packages are checked here against their
-published descriptions, by code that shares nothing with the writers:
+Formats are checked here against their published descriptions, by code that shares
+nothing with the writers:
   gecko        docs-developer/gecko-profile-format.md of the Firefox Profiler
   chrome       "Trace Event Format": complete events nest, metadata names all threads
   perf-script  the layout that stackcollapse-perf.pl and the Firefox Profiler take apart
-What these cannot show is that the tools draw it well.
+What these cannot show is that the tools draw it well: tests/browser/exports.js
+opens them in one that is not ours.
 """
 import collections
 import csv
@@ -85,6 +86,8 @@ def read_gecko(text, _):
             prefix = s[table["stackTable"]["prefix"]]
             assert prefix is None or 0 <= prefix < i, "a stack before its prefix"
             assert 0 <= s[table["stackTable"]["frame"]] < len(frames)
+            location = strings[frames[s[table["stackTable"]["frame"]]][table["frameTable"]["location"]]]
+            assert prefix is None or re.match(r"^(.*) \(in ([^)]*)\)$", location, re.S), location
         last = 0
         for s in t["samples"]["data"]:
             assert 0 <= s[table["samples"]["stack"]] < len(stacks)
@@ -109,11 +112,12 @@ def read_chrome(text, _):
     for thread, events in threads.items():
         assert thread in named, "a thread without a name"
         open_until = []
-        for begin, end, e in sorted(events, key=lambda x: (x[0], -x[1], x[2]["cat"] != "process")):
+        # the longer one first, else the first in the file, as Perfetto and speedscope do
+        for begin, end, e in sorted(events, key=lambda x: (x[0], -x[1])):
             while open_until and open_until[-1] <= begin and (end > begin or open_until[-1] < begin):
                 open_until.pop()
             assert not open_until or end <= open_until[-1], "slices overlap"
-            assert len(open_until) < 2 or end == begin, "more than process and function"
+            assert end == begin or len(open_until) == (e["cat"] != "process"), "not a function in a process"
             open_until.append(end)
             total += 0 if e["cat"] == "process" else e["args"]["samples"]
     return total
