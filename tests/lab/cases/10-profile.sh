@@ -3,7 +3,7 @@
 # short: yes
 # The main job: libquantum and short-lived processes in web01, profiled from the host.
 . /src/tests/lab/cases/common.sh
-plan 32
+plan 36
 
 case_guest web01 || bail "web01 is up with its agent"
 pass "web01 is up with its agent"
@@ -76,6 +76,18 @@ is "a process that had exited is named" \
 at_least "short-lived processes are named" \
 	"$(case_json '[.domains[0].rows[].process] | unique | map(select(. == "seq" or . == "ls" or . == "wc")) | length')" 3
 is "the file is closed with its index" "$(case_json .capture.closed)" true
+
+# another event: retired branches, by their number on AMD
+f=/out/branches.vmprof
+rm -f $f
+case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
+ok "start --event r00c2" vmprof start --domain web01 --event r00c2 --period 100000 --output $f
+case_samples 500
+ok "stop" vmprof stop
+case_quiet web01
+case_report $f
+is "the report names the event and its period" "$(case_json '.capture | .event + " " + (.period | tostring)')" "r00c2 100000"
+is "burn_a_work leads it" "$(case_json '.domains[0].rows[0].function')" burn_a_work
 
 top=$(VMPROF_DIR=/out/top vmprof top --domain web01 -b -n 2 --group-by process 2>&1)
 is "without a session top begins one and ends it" \
