@@ -10,7 +10,7 @@
 cpus=1
 mem_mb=1536
 lab_disk_mb=256
-time_limit=${time_limit_intel:-1800}
+time_limit=1800
 boot_limit=600
 
 # Find or make everything, and lay out the run's folder.
