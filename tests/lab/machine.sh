@@ -83,14 +83,29 @@ machine_options()
 # Find or make everything, and lay out the run's folder.
 machine_prepare()
 {
-	local old
-
 	host_image=$("$here/image" "$host_suite" host) || exit 125
 	guest_image=$("$here/image" "$guest_suite" guest) || exit 125
 	qemu=$("$here/qemu") || exit 125
 	qemu_tree=$("$here/qemu" --tree) || exit 125
 
-	# Keep the last ten runs.
+	machine_folder
+	# a short path that is nobody else's: who reaches a QEMU's monitor commands it
+	socket_dir=$(mktemp -d)
+	trap 'rm -rf "$socket_dir"' EXIT
+	printf 'host_suite=%s guest_suite=%s emulator_out=%q\n' \
+		"$host_suite" "$guest_suite" "$out_dir" >"$run_dir/share/job"
+	machine_share src "$src" readonly=on
+	machine_share run "$run_dir/share"
+	machine_share out "$out_dir"
+	machine_share guest "$guest_image" readonly=on
+	machine_share qemu "$qemu_tree" readonly=on
+}
+
+# The run's folder; the last ten are kept.
+machine_folder()
+{
+	local old
+
 	mkdir -p "$src/build/lab/runs"
 	for old in $(ls -t "$src/build/lab/runs" | tail -n +11); do
 		kill -0 "$old" 2>/dev/null || rm -rf "$src/build/lab/runs/$old"
@@ -108,16 +123,6 @@ machine_prepare()
 	fi
 	: >"$run_dir/status"
 	: >"$run_dir/console.log"
-	# a short path that is nobody else's: who reaches a QEMU's monitor commands it
-	socket_dir=$(mktemp -d)
-	trap 'rm -rf "$socket_dir"' EXIT
-	printf 'host_suite=%s guest_suite=%s emulator_out=%q\n' \
-		"$host_suite" "$guest_suite" "$out_dir" >"$run_dir/share/job"
-	machine_share src "$src" readonly=on
-	machine_share run "$run_dir/share"
-	machine_share out "$out_dir"
-	machine_share guest "$guest_image" readonly=on
-	machine_share qemu "$qemu_tree" readonly=on
 }
 
 # A folder of this machine that L1 can mount by its tag.

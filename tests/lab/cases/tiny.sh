@@ -35,6 +35,37 @@ tiny_end()
 	pid=$(cat "$1.pid") && kill "$pid" && lab_wait 30 sh -c "! kill -0 $pid"
 }
 
+# The monitor's answer to a command
+monitor()
+{
+	exec 7<>"$1.out"
+	echo "$2" >"$1.in"
+	timeout 5 cat <&7
+	exec 7<&-
+}
+
+# The two instructions of a loop of g1's program, as a regular expression
+at()
+{
+	local start
+	start=$(sed -n "s/.*$1=\(0x[0-9a-f]*\).*/\1/p" g1.console)
+	printf '^(0x%x|0x%x)$' "$start" $((start + 3))
+}
+
+# count FILE CONDITION - samples; a field of ringdump's lines is v["name"]
+count()
+{
+	awk -v A="${3:-}" "/^S/ { for (i = 2; i <= NF; i++) { split(\$i, a, \"=\"); v[a[1]] = a[2] }
+		if ($2) n++ } END { print n + 0 }" "$1"
+}
+
+# values FILE CONDITION FIELD - the different values of a field, sorted
+values()
+{
+	awk "/^S/ { for (i = 2; i <= NF; i++) { split(\$i, a, \"=\"); v[a[1]] = a[2] }
+		if ($2) print v[\"$3\"] }" "$1" | sort -u | tr '\n' ' '
+}
+
 # total FILE FIELD - a field of ringdump's totals, summed over pCPUs
 total()
 {

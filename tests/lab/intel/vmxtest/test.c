@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test.c - vmxtest.ko: guest_vmx.c by itself, on a processor with VMX: what it says where there is no
+ * VMCS, or another one, and what becomes of the DEBUGCTL that it lends to a guest.
+ *
+ * Nothing is sampled. What it sees is counted in /sys/module/vmxtest/parameters.
+ */
+#include <linux/atomic.h>
+#include <linux/kvm_host.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+#include <asm/vmx.h>
+#include "compat/compat.h"
+#include "guest.h"
+
+#define COUNTER(name) \
+	static unsigned long name; \
+	module_param(name, ulong, 0444)
+
+COUNTER(unread);	/* reads that were refused before any guest ran, of 6 */
+COUNTER(entries);
+COUNTER(exits);
+COUNTER(lent);		/* the field got our bits and kept what it had */
+COUNTER(ran);		/* ... and the guest ran with them: VM exit has saved the same */
+COUNTER(host_clear);	/* ... while the host's register is as VM exit leaves it, 0 */
+COUNTER(restored);	/* ... and has its own value again */
+COUNTER(refused);	/* a VMCS that was not verified: no data */
+COUNTER(believed);	/* the one that was: state, and not the guest's sample */
+COUNTER(bad);		/* anything else */
+
+static u64 before;	/* one pCPU runs guests here: DEBUGCTL at the entry */
+static bool holds;
+
+static u64 field(unsigned long name)
+{
+	u64 v = ~0ULL;
+
+	asm volatile("vmread %1, %0" : "=r" (v) : "r" (name) : "cc");
+	return v;
+}
+
+static u64 current_vmcs(void)
+{
+	u64 pa;
+
+	asm volatile("vmptrst %0" : "=m" (pa) : : "cc", "memory");
+	return pa;
+}
+
+static void count(unsigned long *good, bool is)
+{
+	++*(is ? good : &bad);
+}
+
+static u64 bits(void)
+{
+	return DEBUGCTLMSR_FREEZE_LBRS_ON_PMI |
+	       (boot_cpu_has(X86_FEATURE_ARCH_LBR) ? 0 : DEBUGCTLMSR_LBR);
+}
+
+static void on_entry(void *data, struct kvm_vcpu *vcpu)
+{
+	entries++;
+	before = field(GUEST_IA32_DEBUGCTL);
+	holds = vmph_vmx_lend_freeze(vcpu);
+	count(&lent, holds && field(GUEST_IA32_DEBUGCTL) == (before | bits()) &&
+	      !vmph_vmx_lend_freeze(vcpu));
+}
+
+static void on_exit(void *data, struct kvm_vcpu *vcpu)
+{
+	struct vmph_guest guest = {};
+	u64 vmcs = current_vmcs(), other = vmcs + PAGE_SIZE, host = 0;
+
+	exits++;
+	if (holds) {
+		count(&ran, field(GUEST_IA32_DEBUGCTL) == (before | bits()));
+		rdmsrq(MSR_IA32_DEBUGCTLMSR, host);
+		count(&host_clear, !host);
+		count(&restored, vmph_vmx_take_freeze(vcpu) &&
+		      field(GUEST_IA32_DEBUGCTL) == before && !vmph_vmx_take_freeze(vcpu));
+	}
+	holds = false;
+	/* KVM handles neither interrupt nor NMI yet */
+	count(&refused, vmph_vmx_read(vcpu, &other, false, &guest) == -ENODATA &&
+	      other == vmcs + PAGE_SIZE);
+	count(&believed, !vmph_vmx_read(vcpu, &vmcs, false, &guest) && !guest.in_guest &&
+	      guest.cr3 == field(GUEST_CR3) && guest.exit_reason == field(VM_EXIT_REASON));
+}
+
+/* Where no guest ever ran on this pCPU: VMX is off, or there is no current VMCS */
+static void read_nothing(struct kvm_vcpu *vcpu)
+{
+	struct vmph_guest guest = {};
+	u64 verified = 0;
+
+	count(&unread, vmph_vmx_read(vcpu, &verified, false, &guest) == -ENODATA);
+	verified = ~0ULL;
+	count(&unread, vmph_vmx_read(vcpu, &verified, true, &guest) == -ENODATA);
+	vcpu->arch.handling_intr_from_guest = KVM_HANDLING_IRQ;
+	count(&unread, vmph_vmx_read(vcpu, &verified, false, &guest) == -EIO && !guest.in_guest);
+	vcpu->arch.handling_intr_from_guest = KVM_HANDLING_NMI;
+	count(&unread, vmph_vmx_read(vcpu, &verified, true, &guest) == -EIO && !guest.in_guest);
+	preempt_disable();
+	count(&unread, !vmph_vmx_lend_freeze(vcpu) && !vmph_vmx_take_freeze(vcpu));
+	preempt_enable();
+	count(&unread, !vmph_vmx_cr3());
+}
+
+static int __init vmxtest_init(void)
+{
+	struct kvm_vcpu *nobody = vzalloc(sizeof(*nobody));
+	int err;
+
+	if (!nobody)
+		return -ENOMEM;
+	read_nothing(nobody);
+	vfree(nobody);
+	err = vmph_kvm_trace_exit(on_exit, NULL, true);
+	if (err)
+		return err;
+	err = vmph_kvm_trace_entry(on_entry, NULL, true);
+	if (err)
+		vmph_kvm_trace_exit(on_exit, NULL, false);
+	return err;
+}
+
+static void __exit vmxtest_exit(void)
+{
+	vmph_kvm_trace_entry(on_entry, NULL, false);
+	vmph_kvm_trace_exit(on_exit, NULL, false);
+}
+
+module_init(vmxtest_init);
+module_exit(vmxtest_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("vmprof's VMX half, tested alone");
