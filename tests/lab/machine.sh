@@ -36,6 +36,7 @@ append=
 qemu_args=()
 options_used=0
 again=0
+emulator=QEMU
 
 # Parse leading options; options_used says how many arguments they were.
 machine_options()
@@ -229,9 +230,9 @@ machine_verdict()
 		;;
 	*)
 		if [ "$1" -gt 128 ]; then
-			lab_say "L1's QEMU was killed by signal $(($1 - 128)) $reached."
+			lab_say "L1's $emulator was killed by signal $(($1 - 128)) $reached."
 		else
-			lab_say "L1's QEMU ended with status $1 $reached:"
+			lab_say "L1's $emulator ended with status $1 $reached:"
 		fi
 		tail -n 5 "$run_dir/qemu.log" | sed 's/^/  | /' >&2
 		;;
