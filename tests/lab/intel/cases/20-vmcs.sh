@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The VMCS: where there is none, or another one than was verified, nothing is read of it; and a
-# guest's DEBUGCTL is lent our bits for branch records at each entry and has its own again after
-# each exit. Bochs keeps no branches, so vmxtest calls what a session with them would.
+# The VMCS: where there is none, or another one than was verified, nothing is read of it; and its
+# DEBUGCTL is lent our bits for branch records at each entry and has the guest's own again after
+# each exit. Bochs keeps no branches, so vmxtest calls what a session with them would. Bochs has the
+# field, but not the register that a processor loads from it: what that does is not shown here.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 15
+plan 14
 
 # The module's counters
 seen() { cat "/sys/module/vmxtest/parameters/$1"; }
@@ -24,8 +25,7 @@ lab_note "entries $entries, lent $lent"
 at_least "entries" "$entries" 1000
 is "each has its exit" "$(seen exits)" "$entries"
 is "DEBUGCTL was lent at each, and once" "$lent" "$entries"
-is "the guest ran with it: that is what the exit has saved" "$(seen ran)" "$lent"
-is "the host did not: its register is 0 after the exit" "$(seen host_clear)" "$lent"
+is "... and keeps it until the exit" "$(seen kept)" "$lent"
 is "the guest's own value is back after each" "$(seen restored)" "$lent"
 is "another VMCS than the verified one is not read" "$(seen refused)" "$entries"
 is "that one is, and is no sample of the guest before KVM handles an interrupt" "$(seen believed)" "$entries"
