@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The whole profiler on an Intel host: a small guest under libvirt with the real agent and module
+# (intel/guest), profiled by vmprof start, stop and report.
+. /src/tests/lab/lib.sh
+plan 15
+f=/out/small.vmprof
+small=/usr/share/vmprof-lab/small/initrd
+
+mkdir -p /run/lab
+cat >/run/lab/small.xml <<END
+<domain type='kvm'>
+  <name>small</name>
+  <memory unit='MiB'>192</memory>
+  <vcpu>1</vcpu>
+  <os>
+    <type arch='x86_64' machine='pc'>hvm</type>
+    <kernel>/run/lab/guest/vmlinuz</kernel>
+    <initrd>$small</initrd>
+    <cmdline>console=ttyS0 $LAB_GUEST_CMDLINE</cmdline>
+  </os>
+  <features><acpi/><apic/><pmu state='off'/></features>
+  <cpu mode='host-passthrough'/>
+  <devices>
+    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <controller type='usb' model='none'/>
+    <serial type='file'><source path='/out/small.console'/><target port='0'/></serial>
+    <memballoon model='none'/>
+    <channel type='unix'>
+      <source mode='bind' path='/run/libvirt/qemu/small.vmprof.sock'/>
+      <target type='virtio' name='$LAB_AGENT_PORT'/>
+    </channel>
+  </devices>
+</domain>
+END
+ok "libvirtd starts" libvirtd -d
+lab_wait 60 virsh -q list
+ok "a small guest is defined" virsh -q define /run/lab/small.xml
+ok "... and started" virsh -q start small
+ok "... and up, with its agent" lab_wait 240 grep -q ready /out/small.console
+output=$(vmprof start --domain small --period 2ms --output $f 2>&1) || bail "start" "$output" "$(cat /out/small.console)"
+pass "start"
+like "... says that the timer samples" "$output" 'no usable performance counter: sampling by timer'
+like "... and that the agent answers" "$output" 'small: the agent answers, guest kernel '
+sleep 15
+output=$(vmprof stop 2>&1) || bail "stop" "$output"
+pass "stop"
+sed 's/^/# /' <<<"$output"
+virsh -q destroy small
+vmprof report --limit 15 $f 2>&1 | sed 's/^/# /'
+vmprof report --json --limit 0 $f >/run/lab/report.json
+json() { jq -r "$1" /run/lab/report.json; }
+at_least "guest samples" "$(json .totals.guest_samples)" 1000
+is "the trigger is the timer" "$(json .capture.trigger)" timer
+at_least "95 % of guest samples have a process" \
+	"$(json '.totals.resolved_process * 100 / .totals.guest_samples')" 95
+# burn-a and the burn-bs take turns on the vCPU
+is "the guest's programs lead, under their own names, however short they ran" \
+	"$(json '[.domains[0].rows[] | select(.side == "guest_user")][:2] | map(.function + " " + .process) | sort | join(", ")')" \
+	"burn_a_work burn-a, burn_b_work burn-b"
+at_least "guest kernel functions have names" \
+	"$(json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 10
+like "exit reasons have VMX's names" "$(vmprof report --exits $f)" 'EXTERNAL_INTERRUPT|external interrupt'
+is "nothing was lost" "$(json .losses.driver.total)" 0
+finish
