@@ -9,6 +9,7 @@
 #include "gen.h"
 
 #include "report/profile.h"
+#include "report/render.h"
 
 static char *dir, path[128];
 static struct gen g;
@@ -65,6 +66,23 @@ static inline int profiled_tear_down(void **state)
 	output = NULL;
 	gen_rmdir(dir);
 	return 0;
+}
+
+/* The profile as @render writes it, in output as well */
+static inline const char *profiled_text(void (*render)(FILE *, const struct vmp_profile *, const struct vmp_options *,
+						       const struct vmp_render *))
+{
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	struct vmp_render r = { .path = path };
+	size_t len;
+	FILE *f;
+
+	free(output);
+	f = open_memstream(&output, &len);
+	assert_non_null(f);
+	render(f, profile, &o, &r);
+	fclose(f);
+	return output;
 }
 
 #endif

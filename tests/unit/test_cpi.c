@@ -7,7 +7,6 @@
 #include "export/format.h"
 #include "export/table.h"
 #include "html/page.h"
-#include "report/render.h"
 
 #define CR3		0x5000000ULL
 #define SLOW		GEN_KERNEL
@@ -165,34 +164,19 @@ static void test_older_totals(void **state)
 	assert_int_equal(model->driver.at_stop, 1);
 }
 
-static const char *rendered(void (*render)(FILE *, const struct vmp_profile *, const struct vmp_options *,
-					   const struct vmp_render *))
-{
-	struct vmp_options o = { .vcpu = -1, .pid = -1 };
-	struct vmp_render r = { .path = path };
-	size_t len;
-	FILE *f;
-
-	free(output);
-	f = open_memstream(&output, &len);
-	render(f, profile, &o, &r);
-	fclose(f);
-	return output;
-}
-
 static void test_report(void **state)
 {
 	(void)state;
 	write_capture(BOTH);
 	profiled_load();
 	count(VMP_BY_FUNCTION);
-	rendered(vmp_render_text);
+	profiled_text(vmp_render_text);
 	gen_says(output, "   Samples    %CPU   Insn smpl     CPI  Function");
 	gen_says(output, "        30   60.00          10    6.00  slow ");
 	gen_says(output, "         6   12.00           0       -  [steal]");
 	gen_says(output, "CPI by two events: 44 samples of cycles for 1000000 each, 55 of instructions for 500000 each; in all 1.600");
 	gen_says_not(output, "untimed");
-	rendered(vmp_render_json);
+	profiled_text(vmp_render_json);
 	gen_says(output, "\"cpi_estimator\":\"two-events\"");
 	gen_says(output, "\"percent\":60.0000,\"cycle_samples\":30,\"instruction_samples\":10,\"cpi\":6.000000,\"samples\":30}");
 	gen_says(output, "\"percent\":12.0000,\"cycle_samples\":0,\"instruction_samples\":0,\"samples\":6}");
@@ -205,8 +189,8 @@ static void test_one_event(void **state)
 	write_capture(META(""));
 	profiled_load();
 	count(VMP_BY_FUNCTION);
-	gen_says_not(rendered(vmp_render_text), "CPI");
-	gen_says_not(rendered(vmp_render_json), "cpi");
+	gen_says_not(profiled_text(vmp_render_text), "CPI");
+	gen_says_not(profiled_text(vmp_render_json), "cpi");
 }
 
 static const struct vmp_line *line(const struct vmp_table *t, const char *function)

@@ -6,7 +6,6 @@
 #include "profiled.h"
 
 #include "model/classify.h"
-#include "report/render.h"
 
 #define CR3_A	0x5000000ULL
 #define CR3_B	0x6000000ULL
@@ -283,21 +282,6 @@ static void test_reboot(void **state)
 	assert_int_equal(of("[unknown]", VMP_NONE, NULL), 1);
 }
 
-static void report(void (*render)(FILE *, const struct vmp_profile *, const struct vmp_options *,
-				  const struct vmp_render *))
-{
-	struct vmp_options o = { .vcpu = -1, .pid = -1 };
-	struct vmp_render r = { .path = path };
-	size_t len;
-	FILE *f;
-
-	free(output);
-	f = open_memstream(&output, &len);
-	assert_non_null(f);
-	render(f, profile, &o, &r);
-	fclose(f);
-}
-
 /* With its module the agent tells: nothing is inferred */
 static void test_with_module(void **state)
 {
@@ -323,10 +307,10 @@ static void test_start_refused(void **state)
 	finish(FROM + 9 * TICK);
 	assert_int_equal(of("ten", 10, NULL), 1);
 	assert_int_equal(model->vms.v[0].hellos, 1);
-	report(vmp_render_text);
+	profiled_text(vmp_render_text);
 	gen_says(output, "the agent ran without its module, it did not start: Cannot allocate memory (the guest's kernel log has more): nobody told");
 	gen_says_not(output, "began anew");
-	report(vmp_render_json);
+	profiled_text(vmp_render_json);
 	gen_says(output, "\"without_module\":true,\"without_module_why\":\"it did not start: Cannot allocate memory");
 }
 
@@ -341,7 +325,7 @@ static void test_later_without_module(void **state)
 	finish(FROM + 9 * TICK);
 	assert_false(vmp_machine_without_module(&model->vms.v[0]));
 	assert_int_equal(model->vms.v[0].hellos, 2);
-	report(vmp_render_text);
+	profiled_text(vmp_render_text);
 	gen_says(output, "the agent went on without its module, it did not start: ");
 }
 
@@ -352,11 +336,11 @@ static void test_report_says_so(void **state)
 	user(FROM + TICK, CR3_A, 10 * 0x100000);
 	user(FROM + 2 * TICK, CR3_B, LIBC);
 	finish(FROM + 9 * TICK);
-	report(vmp_render_text);
+	profiled_text(vmp_render_text);
 	gen_says(output, "the agent ran without its module, the agent does not tell why: ");
 	gen_says(output, "processes are INFERRED, from code that only one living process had mapped: 1 address spaces, 50.00% of the guest samples");
 	gen_says(output, "1 samples (50.00%) more have module and function");
-	report(vmp_render_json);
+	profiled_text(vmp_render_json);
 	gen_says(output, "\"without_module\":true,\"without_module_why\":\"the agent does not tell why\",\"inferred_address_spaces\":1,\"contradicted_address_spaces\":0");
 	gen_says(output, "\"inferred_function_only\":1");
 }
