@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <vmprof/uapi.h>
 #include <zstd.h>
@@ -38,12 +39,11 @@ struct vmp_writer {
 	size_t nr_index, index_room;
 };
 
-static int write_at(int fd, const void *data, size_t len, uint64_t offset)
+/* All of @v, which is used up */
+static int write_at(int fd, struct iovec *v, int nr, uint64_t offset)
 {
-	const uint8_t *p = data;
-
-	while (len) {
-		ssize_t n = pwrite(fd, p, len, (off_t)offset);
+	while (nr) {
+		ssize_t n = pwritev(fd, v, nr, (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -51,9 +51,13 @@ static int write_at(int fd, const void *data, size_t len, uint64_t offset)
 			return -errno;
 		if (!n)
 			return -EIO;
-		p += n;
-		len -= (size_t)n;
 		offset += (uint64_t)n;
+		for (; nr && (size_t)n >= v->iov_len; v++, nr--)
+			n -= (ssize_t)v->iov_len;
+		if (nr) {
+			v->iov_base = (uint8_t *)v->iov_base + n;
+			v->iov_len -= (size_t)n;
+		}
 	}
 	return 0;
 }
@@ -127,7 +131,7 @@ int vmp_writer_create(struct vmp_writer **out, const char *path,
 		goto free_writer;
 	}
 	vmp_header_seal(&h);
-	err = write_at(w->fd, &h, sizeof(h), 0);
+	err = write_at(w->fd, &(struct iovec){ &h, sizeof(h) }, 1, 0);
 	if (err)
 		goto remove_file;
 	w->end = sizeof(h);
@@ -240,11 +244,9 @@ int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
 	b.payload_crc = vmp_crc32c(0, stored, size);
 	vmp_block_seal(&b);
 
-	err = write_at(w->fd, &b, sizeof(b), w->end);
-	if (!err)
-		err = write_at(w->fd, stored, size, w->end + sizeof(b));
-	if (!err)
-		err = write_at(w->fd, zeros, vmp_padded(size) - size, w->end + sizeof(b) + size);
+	err = write_at(w->fd, (struct iovec[]){
+		{ &b, sizeof(b) }, { (void *)stored, size }, { (void *)zeros, vmp_padded(size) - size },
+	}, 3, w->end);
 	if (err) {
 		/* The write's error is the news; should the cut fail too, a reader
 		   still stops at the half block. */

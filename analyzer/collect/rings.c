@@ -29,7 +29,7 @@ static void store_tail(struct vmp_ring *r)
 
 uint64_t vmp_ring_waiting(const struct vmp_ring *r)
 {
-	return load_head(r) - r->tail;
+	return r->producer ? load_head(r) - r->tail : 0;
 }
 
 static int record_is_good(const struct vmprof_record *rec, uint64_t left)

@@ -27,7 +27,7 @@ struct vmp_ring {
 void vmp_ring_init(struct vmp_ring *r, const struct vmprof_producer *producer,
 		   struct vmprof_consumer *consumer, const void *data, uint64_t bytes);
 
-/** vmp_ring_waiting() - Bytes not consumed yet. */
+/** vmp_ring_waiting() - Bytes not consumed yet; 0 of a ring that is not there. */
 uint64_t vmp_ring_waiting(const struct vmp_ring *r);
 
 /**

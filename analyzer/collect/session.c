@@ -23,6 +23,7 @@
 #include "util/text.h"
 
 #define TICK_NS			1000000000ULL
+#define RINGS_NS		100000000ULL	/* rings that are not full are stored as often */
 #define ROUND_NS		5000000000ULL	/* clocks, ports, names of tasks */
 #define HELLO_PATIENCE_NS	5000000000ULL	/* for agents before sampling begins */
 #define NEW_PATIENCE_NS		15000000000ULL	/* for one that starts with its channel */
@@ -308,8 +309,10 @@ static void serve(struct vmp_session *s, struct pollfd *p, int nr, uint64_t now_
 		if (vp[2].revents)
 			vmp_carry_ready(s->vms[i]);
 	}
-	if (s->sampling)
+	if (s->sampling && (p[0].revents || now_ns - s->rings_ns >= RINGS_NS)) {
 		vmp_store_rings(s);
+		s->rings_ns = now_ns;
+	}
 	if (p[1].revents)
 		on_signal(s);
 	if (p[2].revents)

@@ -54,6 +54,7 @@ struct vmp_session {
 	uint64_t period;
 	uint32_t tsc_khz;
 	int sampling;		/* the driver runs */
+	uint64_t rings_ns;	/* when rings were stored last */
 	int stopped;		/* it ran and was stopped: totals are final */
 
 	struct vmp_writer *writer;
@@ -130,7 +131,7 @@ void vmp_watch_answer(struct vmp_session *s);
 /** vmp_store() - Append a block. Return: 0 or -errno. */
 int vmp_store(struct vmp_session *s, unsigned int type, uint32_t source, const void *data,
 	      size_t len, uint64_t tsc_first, uint64_t tsc_last);
-/** vmp_store_rings() - Drain all rings. */
+/** vmp_store_rings() - Store what all rings have at the call; what comes meanwhile stays. */
 void vmp_store_rings(struct vmp_session *s);
 /** vmp_store_frame() - Keep a frame of a VM's agent. */
 void vmp_store_frame(struct vmp_vm *vm, const struct vmprof_frame *wire, const void *payload,

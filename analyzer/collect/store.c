@@ -87,24 +87,36 @@ static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, 
 	}
 }
 
+static void store_records(struct vmp_session *s, uint32_t cpu, size_t len)
+{
+	struct batch b = { 0 };
+
+	see_records(s, s->scratch, len, &b);
+	if (vmp_store(s, VMPROF_CAP_RECORDS, cpu, s->scratch, len, b.tsc_first, b.tsc_last)) {
+		s->lost_at_store += b.records;
+		return;
+	}
+	s->samples += b.samples;
+	s->branches.samples += b.branches.samples;
+	s->branches.branches += b.branches.branches;
+	s->branches.cut += b.branches.cut;
+}
+
+/*
+ * What the ring has now.  Storing is itself sampled: where writing a block takes longer than a
+ * sample to come, the ring never becomes empty, and the others would fill up meanwhile.
+ */
 static void drain(struct vmp_session *s, uint32_t cpu)
 {
-	struct batch b;
+	struct vmp_ring *ring = &s->driver.rings[cpu];
+	uint64_t until = ring->tail + vmp_ring_waiting(ring);
 	size_t len;
 
-	while ((len = vmp_ring_read(&s->driver.rings[cpu], s->scratch, VMP_SCRATCH_BYTES))) {
-		memset(&b, 0, sizeof(b));
-		see_records(s, s->scratch, len, &b);
-		if (vmp_store(s, VMPROF_CAP_RECORDS, cpu, s->scratch, len, b.tsc_first,
-			      b.tsc_last)) {
-			s->lost_at_store += b.records;
-			continue;
-		}
-		s->samples += b.samples;
-		s->branches.samples += b.branches.samples;
-		s->branches.branches += b.branches.branches;
-		s->branches.cut += b.branches.cut;
-	}
+	do {
+		len = vmp_ring_read(ring, s->scratch, VMP_SCRATCH_BYTES);
+		if (len)
+			store_records(s, cpu, len);
+	} while (len && (int64_t)(until - ring->tail) > 0);
 }
 
 void vmp_store_rings(struct vmp_session *s)

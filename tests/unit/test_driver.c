@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -57,15 +58,29 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-/* A record in the ring of @cpu, as the module would leave it there */
-static void put_record(uint32_t cpu)
+/* The @nth record in the ring of @cpu, as the module would leave it there */
+static void put_record(uint32_t cpu, uint32_t nth)
 {
 	const struct vmprof_sample sample = { .hdr = { VMPROF_REC_SAMPLE, sizeof(sample), cpu }, .tsc = 7 };
-	const struct vmprof_producer producer = { .ring_id = VMPROF_RING_ID, .cpu = cpu, .head = sizeof(sample) };
+	const struct vmprof_producer producer = {
+		.ring_id = VMPROF_RING_ID, .cpu = cpu, .head = (nth + 1) * sizeof(sample) };
 
-	assert_int_equal(pwrite(device, &sample, sizeof(sample), (off_t)VMPROF_MMAP_DATA(cpu)), sizeof(sample));
+	assert_int_equal(pwrite(device, &sample, sizeof(sample),
+				(off_t)(VMPROF_MMAP_DATA(cpu) + nth * sizeof(sample))), sizeof(sample));
 	assert_int_equal(pwrite(device, &producer, sizeof(producer), (off_t)VMPROF_MMAP_PRODUCER(cpu)),
 			 sizeof(producer));
+}
+
+/* While the capture is written another sample comes, so often */
+static uint32_t still_to_come, came;
+
+ssize_t pwritev(int fd, const struct iovec *v, int nr, off_t offset)
+{
+	if (still_to_come) {
+		still_to_come--;
+		put_record(0, ++came);
+	}
+	return syscall(SYS_pwritev, fd, v, nr, (unsigned long)offset, 0UL);
 }
 
 static void test_holes(void **state)
@@ -83,8 +98,8 @@ static void test_holes(void **state)
 	d->fd = device;
 	d->query.nr_cpus = CPUS;
 	d->query.page_size = PAGE;
-	put_record(0);
-	put_record(3);
+	put_record(0, 0);
+	put_record(3, 0);
 	assert_int_equal(vmp_driver_config(d, &config, NULL, 0), 0);
 	for (cpu = 0; cpu < CPUS; cpu++)
 		assert_int_equal(!!d->rings[cpu].data, possible[cpu]);
@@ -96,6 +111,40 @@ static void test_holes(void **state)
 	assert_int_equal(lost[VMPROF_LOST_FULL], 0);
 	vmp_driver_close(d);
 	free(session.scratch);
+}
+
+/* The collector is sampled as well: a ring that it fills by storing it is left at some time */
+static void test_ring_that_storing_fills(void **state)
+{
+	static struct vmp_session s;
+	struct vmprof_config config = { .ring_bytes = PAGE };
+	struct vmprof_cap_header proto = { .tsc_khz = 1000000 };
+	char path[] = "/tmp/vmprof-driver-XXXXXX";
+
+	(void)state;
+	close(mkstemp(path));
+	device = memfd_create("vmprof", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
+	s.driver.fd = device;
+	s.driver.query.nr_cpus = CPUS;
+	s.driver.query.page_size = PAGE;
+	s.scratch = malloc(VMP_SCRATCH_BYTES);
+	put_record(0, 0);
+	put_record(3, 0);
+	assert_int_equal(vmp_driver_config(&s.driver, &config, NULL, 0), 0);
+	assert_int_equal(vmp_writer_create(&s.writer, path, &proto), 0);
+	still_to_come = 20;
+	vmp_store_rings(&s);
+	assert_int_equal(s.samples, 2);
+	/* nothing is left behind by that */
+	still_to_come = 0;
+	vmp_store_rings(&s);
+	assert_int_equal(s.samples, 2 + came);
+	assert_int_equal(s.lost_at_store, 0);
+	vmp_writer_discard(s.writer);
+	vmp_driver_close(&s.driver);
+	free(s.scratch);
+	unlink(path);
 }
 
 static void test_no_ring_is_empty(void **state)
@@ -304,7 +353,7 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_holes), cmocka_unit_test(test_no_ring_is_empty),
+		cmocka_unit_test(test_holes), cmocka_unit_test(test_ring_that_storing_fills), cmocka_unit_test(test_no_ring_is_empty),
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_status),
 		cmocka_unit_test(test_joins),
 	};
