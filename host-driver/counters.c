@@ -42,12 +42,13 @@ int vmph_counters_try(const struct perf_event_attr *attr)
 }
 
 /* An event that only counts; NULL where it cannot be had */
-static struct perf_event *vmph_counting(struct vmph_cpu *cpu, u64 config)
+static struct perf_event *vmph_counting(struct vmph_cpu *cpu, u64 config, unsigned int nr, bool split)
 {
 	struct perf_event_attr attr;
 	struct perf_event *event;
 
 	vmph_counters_attr(&attr, PERF_TYPE_HARDWARE, config, 0);
+	vmph_counters_side(&attr, nr, split);
 	event = perf_event_create_kernel_counter(&attr, cpu->cpu, NULL, NULL, NULL);
 	if (IS_ERR(event))
 		return NULL;
@@ -76,6 +77,39 @@ static u64 vmph_counter_end(struct perf_event **event)
 		*event = NULL;
 	}
 	return total;
+}
+
+static bool vmph_is_cycles(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_CPU_CYCLES;
+}
+
+/*
+ * Each side's instructions have a counter of their own where its cycles have: those that sample
+ * them. Not beside instructions that are sampled, which tell CPI better and take the counters.
+ */
+static void vmph_counting_arm(struct vmph_cpu *cpu)
+{
+	struct vmph_session *session = cpu->session;
+	struct vmph_counters *ctr = &cpu->counters;
+	struct perf_event *guest = NULL, *host = NULL, *cycles;
+	unsigned int i;
+
+	cycles = vmph_counting(cpu, PERF_COUNT_HW_CPU_CYCLES, 0, false);
+	if (session->split && vmph_is_cycles(&session->attr) && !session->second.sample_period) {
+		guest = vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS, 0, true);
+		host = vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS, 1, true);
+	}
+	if (!guest || !host) {
+		vmph_counter_end(&guest);
+		vmph_counter_end(&host);
+		guest = vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS, 0, false);
+	}
+	for (i = 0; host && i < VMPH_SAMPLE_NR; i++)
+		ctr->last_cycles[i] = vmph_counter_now(ctr->main.event[i]);
+	WRITE_ONCE(ctr->instructions[1], host);
+	WRITE_ONCE(ctr->instructions[0], guest);
+	WRITE_ONCE(ctr->cycles, cycles);
 }
 
 static struct perf_event *vmph_sampling(struct vmph_cpu *cpu, const struct perf_event_attr *attr,
@@ -135,11 +169,10 @@ int vmph_counters_arm(struct vmph_cpu *cpu)
 {
 	struct vmph_session *session = cpu->session;
 	struct vmph_counters *ctr = &cpu->counters;
-	struct perf_event *cycles;
 	int err;
 
-	ctr->last_cycles = 0;
-	ctr->last_instructions = 0;
+	memset(ctr->last_cycles, 0, sizeof(ctr->last_cycles));
+	memset(ctr->last_instructions, 0, sizeof(ctr->last_instructions));
 
 	err = vmph_lbr_arm(cpu);
 	if (err)
@@ -153,11 +186,8 @@ int vmph_counters_arm(struct vmph_cpu *cpu)
 		vmph_lbr_disarm(cpu);
 		return err;
 	}
-	if (session->want_counts) {
-		cycles = vmph_counting(cpu, PERF_COUNT_HW_CPU_CYCLES);
-		WRITE_ONCE(ctr->instructions, vmph_counting(cpu, PERF_COUNT_HW_INSTRUCTIONS));
-		WRITE_ONCE(ctr->cycles, cycles);
-	}
+	if (session->want_counts)
+		vmph_counting_arm(cpu);
 	ctr->was_armed = true;
 	return 0;
 }
@@ -169,11 +199,9 @@ int vmph_counters_arm(struct vmph_cpu *cpu)
 static u64 vmph_true_count(const struct perf_event_attr *attr, u64 count, u64 cycles,
 			   u64 instructions)
 {
-	if (attr->type != PERF_TYPE_HARDWARE)
-		return count;
-	if (attr->config == PERF_COUNT_HW_CPU_CYCLES)
+	if (vmph_is_cycles(attr))
 		return max(count, cycles);
-	if (attr->config == PERF_COUNT_HW_INSTRUCTIONS)
+	if (attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_INSTRUCTIONS)
 		return max(count, instructions);
 	return count;
 }
@@ -189,17 +217,29 @@ static void vmph_count_throttled(struct vmph_cpu *cpu, const struct vmph_trigger
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED, due - came);
 }
 
+/* Of this time, both sides */
+static u64 vmph_counters_instructions(const struct vmph_counters *ctr)
+{
+	u64 total = 0;
+	unsigned int i;
+
+	for (i = 0; i < VMPH_SAMPLE_NR; i++)
+		total += vmph_counter_now(ctr->instructions[i]);
+	return total;
+}
+
 void vmph_counters_disarm(struct vmph_cpu *cpu)
 {
 	const struct vmph_session *session = cpu->session;
 	struct vmph_counters *ctr = &cpu->counters;
 	u64 count, second, cycles, instructions;
+	unsigned int i;
 
 	if (!ctr->main.event[0])
 		return;
 	/* they go on while the events are taken down, which may take some periods: look before */
 	cycles = vmph_counter_now(ctr->cycles);
-	instructions = vmph_counter_now(ctr->instructions);
+	instructions = vmph_counters_instructions(ctr);
 	count = vmph_trigger_end(&ctr->main);
 	second = vmph_trigger_end(&ctr->second);
 	vmph_count_throttled(cpu, &ctr->main, session->attr.sample_period,
@@ -209,7 +249,8 @@ void vmph_counters_disarm(struct vmph_cpu *cpu)
 				     max(second, instructions));
 	vmph_lbr_disarm(cpu);
 	ctr->sum_cycles += vmph_counter_end(&ctr->cycles);
-	ctr->sum_instructions += vmph_counter_end(&ctr->instructions);
+	for (i = 0; i < VMPH_SAMPLE_NR; i++)
+		ctr->sum_instructions += vmph_counter_end(&ctr->instructions[i]);
 	ctr->main.sum += count;
 	ctr->second.sum += second;
 }
@@ -231,7 +272,7 @@ void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *sta
 	stats->instruction_count = vmph_trigger_total(&ctr->second);
 	stats->instruction_interrupts = READ_ONCE(ctr->second.interrupts);
 	stats->cycles = ctr->sum_cycles + vmph_counter_now(ctr->cycles);
-	stats->instructions = ctr->sum_instructions + vmph_counter_now(ctr->instructions);
+	stats->instructions = ctr->sum_instructions + vmph_counters_instructions(ctr);
 }
 
 /*
@@ -247,16 +288,21 @@ static bool vmph_read_here(struct perf_event *event, u64 *value)
 	return true;
 }
 
-bool vmph_counters_delta(struct vmph_counters *ctr, u64 *cycles, u64 *instructions)
+bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
+			 u64 *cycles, u64 *instructions)
 {
+	bool split = READ_ONCE(ctr->instructions[1]);
+	unsigned int side = split && event->attr.exclude_guest;
 	u64 c, i;
 
+	/* arming sets ctr->cycles last */
 	if (!vmph_read_here(READ_ONCE(ctr->cycles), &c) ||
-	    !vmph_read_here(READ_ONCE(ctr->instructions), &i))
+	    !vmph_read_here(READ_ONCE(ctr->instructions[side]), &i) ||
+	    (split && !vmph_read_here(event, &c)))
 		return false;
-	*cycles = c - ctr->last_cycles;
-	*instructions = i - ctr->last_instructions;
-	ctr->last_cycles = c;
-	ctr->last_instructions = i;
+	*cycles = c - ctr->last_cycles[side];
+	*instructions = i - ctr->last_instructions[side];
+	ctr->last_cycles[side] = c;
+	ctr->last_instructions[side] = i;
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * counters.h - the perf events of one pCPU: those that sample, and cycles and
- * instructions that only count beside them.
+ * instructions that only count beside them: a side's own where that can be had,
+ * for a guest's CPI is not that of what ran between two of its samples.
  *
  * Guest and host have a sampling event each wherever the PMU can tell them
  * apart: which one overflowed says whose overflow it was.  What the NMI finds
@@ -27,10 +28,10 @@ struct vmph_trigger {
 struct vmph_counters {
 	struct vmph_trigger main;		/* the session's event */
 	struct vmph_trigger second;		/* instructions, if wanted */
-	struct perf_event *cycles;		/* NULL: not counted */
-	struct perf_event *instructions;
-	u64 last_cycles;			/* at the main event's last overflow here */
-	u64 last_instructions;
+	struct perf_event *cycles;		/* of both sides; NULL: not counted */
+	struct perf_event *instructions[VMPH_SAMPLE_NR];	/* guest's, host's; or one for both */
+	u64 last_cycles[VMPH_SAMPLE_NR];	/* at the main event's last overflow here, by side */
+	u64 last_instructions[VMPH_SAMPLE_NR];
 
 	/* totals of the times before this one */
 	bool was_armed;
@@ -71,9 +72,11 @@ void vmph_counters_disarm(struct vmph_cpu *cpu);
 void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *stats);
 
 /**
- * vmph_counters_delta() - Cycles and instructions since this pCPU's last overflow.
+ * vmph_counters_delta() - Cycles and instructions since this pCPU's last overflow
+ * of @event, in what @event counts; of both sides where instructions have one counter.
  * Context: the overflow handler. Return: false when they are not counted.
  */
-bool vmph_counters_delta(struct vmph_counters *ctr, u64 *cycles, u64 *instructions);
+bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
+			 u64 *cycles, u64 *instructions);
 
 #endif

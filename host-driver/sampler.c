@@ -251,7 +251,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	vmph_begin(cpu, &cpu->counters.main, &view);
 	if (session->timer)
 		view.flags |= VMPROF_SF_TIMER;
-	if (vmph_counters_delta(&cpu->counters, &cycles, &instructions))
+	if (vmph_counters_delta(&cpu->counters, event, &cycles, &instructions))
 		view.flags |= VMPROF_SF_COUNTS;
 
 	if (vmph_stray(event)) {

@@ -371,7 +371,9 @@ struct vmprof_sample {
 	__u64 exit_intr_info;	/* SVM: EXITINTINFO; VMX: VM-exit interruption info */
 	__u64 exit_info1;	/* SVM: EXITINFO1; VMX: exit qualification */
 	__u64 exit_info2;	/* SVM: EXITINFO2; VMX: guest-physical address */
-	__u64 cycles;		/* since this pCPU's last overflow of the sampling event */
+	__u64 cycles;		/* since this pCPU's last overflow of the sampling event: in the
+				   guest or in the host, whichever is sampled here, if cycles
+				   are sampled by NMI and nothing else is; otherwise in both */
 	__u64 instructions;	/* likewise */
 };
 
