@@ -110,8 +110,8 @@ static int find_context(struct vmp_set_eye *eye, const struct vmp_origin *from, 
 
 static int passes(const struct vmp_set *set, const struct vmprof_sample *s, const struct vmp_context *c)
 {
-	return c->wanted && (set->choice.vcpu < 0 ||
-			     vmp_origin_vcpu(set->m, s) == (uint32_t)set->choice.vcpu);
+	return c->wanted && s->tsc >= set->choice.from_tsc && (!set->choice.to_tsc || s->tsc <= set->choice.to_tsc) &&
+	       (set->choice.vcpu < 0 || vmp_origin_vcpu(set->m, s) == (uint32_t)set->choice.vcpu);
 }
 
 int vmp_set_see(struct vmp_set_eye *eye, struct vmp_scan *scan, const struct vmp_lbr_sample *ls,

@@ -301,6 +301,14 @@ static int count(struct join *j, const struct vmprof_sample *sample)
 	return 0;
 }
 
+/* The interrupt of an overflow before the window may come in it */
+static int is_first(const struct exact *x, const struct exact_cpu *cpu, uint64_t tsc)
+{
+	uint32_t second = cpu->overflow + 1;
+
+	return second >= cpu->overflows || tsc < x->overflows.v[second].tsc;
+}
+
 static int on_sample(void *arg, const struct vmprof_sample *sample)
 {
 	struct samples *w = arg;
@@ -309,14 +317,22 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	struct exact_overflow *o;
 	int err;
 
-	if (!cpu || s.tsc < cpu->first_tsc || s.tsc > cpu->last_tsc || is_second(w->j, &s))
+	if (is_second(w->j, &s))
 		return 0;
+	if (!cpu || s.tsc < cpu->first_tsc || s.tsc > cpu->last_tsc) {
+		w->j->checks.outside += !w->voting;
+		return 0;
+	}
 	if (w->j->fault == JOIN_INVERTED)
 		invert(&s);
 	o = exact_overflow_of(w->j->exact, s.hdr.pcpu, s.tsc,
 			      s.mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0);
 	if (w->voting)
 		return o ? vote(w, &s, o) : 0;
+	if (!o && is_first(w->j->exact, cpu, s.tsc)) {
+		w->j->checks.outside++;
+		return 0;
+	}
 	w->j->checks.samples++;
 	if (!o) {
 		w->j->checks.orphans++;

@@ -35,6 +35,7 @@ struct join_row {
 /* What each sample's own overflow says of it */
 struct join_checks {
 	uint64_t samples;		/* in the window, none twice */
+	uint64_t outside;		/* before it, or after it */
 	uint64_t orphans;		/* no overflow, or one that another sample has */
 	uint64_t guest, host;		/* by the sampler */
 	uint64_t main_guest;		/* of guest: samples of the session's event */

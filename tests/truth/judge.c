@@ -226,26 +226,44 @@ static void judge_samples(const struct join *j, int shared)
 		"%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
 }
 
-/* Every overflow is a record, a filtered one or a loss with its cause */
+/* Overflows that no sample is of */
+static uint64_t untaken(const struct exact *x, uint32_t of)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < x->overflows.nr; i++)
+		n += !x->overflows.v[i].taken && (x->overflows.v[i].of & of) == of;
+	return n;
+}
+
+/*
+ * Every overflow is a record, a filtered one or a loss with its cause.  What was filtered and lost
+ * is known of the whole session only: where the window is a part of it that is a bound.
+ */
 static void judge_balance(const struct join *j, uint64_t period)
 {
 	const struct vmp_driver_losses *d = &j->model->driver;
 	const uint64_t second = j->model->meta.instruction_period;
-	const uint64_t slack = (second ? 4 : 2) * j->exact->cpus.nr;
-	uint64_t told = j->checks.samples + d->filtered, lost = 0, due = j->cycles / period;
+	const uint64_t slack = (second ? 4 : 2) * j->exact->cpus.nr, samples = j->checks.samples;
+	uint64_t none = untaken(j->exact, 0), none_guest = untaken(j->exact, EXACT_GUEST);
+	uint64_t told, lost = 0, due = j->cycles / period;
 	int i;
 
 	if (second)
 		due += j->insns / second;
-
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	if (j->fault == JOIN_UNCOUNTED)
 		lost = 0;
-	told += lost;
-	verdict(due <= told + slack && told <= due + slack, "every period is accounted for",
+	told = samples + (j->checks.outside ? none : d->filtered + lost);
+	verdict(due <= told + slack && told <= due + slack &&
+		(!j->checks.outside || (none <= d->filtered + lost + slack && none_guest <= lost + slack)),
+		"every period is accounted for",
 		"%" PRIu64 " periods ran; %" PRIu64 " samples, %" PRIu64 " filtered, %" PRIu64
-		" lost (at most %" PRIu64 " apart)", due, j->checks.samples, d->filtered, lost, slack);
+		" lost (at most %" PRIu64 " apart); %" PRIu64 " overflows without a sample, %" PRIu64
+		" of the guest; %" PRIu64 " samples before or after", due, samples, d->filtered, lost, slack,
+		none, none_guest, j->checks.outside);
 }
 
 static void print_exits(const struct join *j)

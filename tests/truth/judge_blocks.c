@@ -275,9 +275,22 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 	return 0;
 }
 
+/* The time that was counted on all CPUs */
+static void window(const struct exact *x, struct vmp_set_choice *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < x->cpus.nr; i++) {
+		if (x->cpus.v[i].first_tsc > c->from_tsc)
+			c->from_tsc = x->cpus.v[i].first_tsc;
+		if (!i || x->cpus.v[i].last_tsc < c->to_tsc)
+			c->to_tsc = x->cpus.v[i].last_tsc;
+	}
+}
+
 int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
 {
-	const struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	struct vmp_set_choice counted = { .vcpu = -1, .pid = -1 };
 	struct vmp_estimates *estimates = NULL;
 	struct vmp_measure *measure = NULL;
 	struct pieces p = { 0 };
@@ -285,7 +298,8 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
 
 	if (m->vms.nr != 1)
 		return -EINVAL;
-	err = vmp_set_create(&p.set, m, &all);
+	window(x, &counted);
+	err = vmp_set_create(&p.set, m, &counted);
 	if (!err)
 		err = vmp_measure_create(&measure, p.set);
 	if (!err)

@@ -74,15 +74,19 @@ truth_session()
 	rm -f "/out/$name.vmprof"
 	truth_whole truth_start &&
 	vmprof start --output "/out/$name.vmprof" "$@" &&
-	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols' &&
+	lab_wait 300 truth_domains '.agent.state == "running" and .agent.kernel_symbols' &&
 	truth_part truth_start &&
 	truth_turns web01 &&
 	truth_meanwhile &&
 	samples=$((samples + $(vmprof status --json | jq '[.domains[].samples] | max'))) &&
-	lab_wait 240 truth_domains ".samples >= $samples" &&
+	lab_wait 600 truth_domains ".samples >= $samples" &&
 	truth_part truth_stop "$name.exact" &&
 	vmprof stop &&
-	truth_whole truth_stop "$name.exact"
+	truth_whole truth_stop "$name.exact" && return
+	# the next one begins anew
+	vmprof stop > /dev/null
+	truth_stop "$name.failed" 2> /dev/null
+	return 1
 }
 
 # Of sessions that are counted as a whole, of the others
