@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A guest that does nothing. A shorter period would not be fair: a sample costs the host some
-# thousand cycles, always the same, so that overflows keep in step with it.
+# A guest that does nothing.
 . /src/tests/truth/lib.sh
 truth_plan 1
 TRUTH_TURNS=3
