@@ -6,8 +6,8 @@ plan 5
 
 truth_guest
 case_guest_run web01 'timeout 200 /opt/burn/burn-a 100000000'
-TRUTH_WHOLE=yes
-ok "a session with small rings" truth_session loss 1000 --period 20000 --buffer 4K
+TRUTH_WHOLE=yes TRUTH_TURNS=3
+ok "a session with small rings" truth_session loss 1000 --period 50000 --buffer 4K
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 case_report /out/loss.vmprof
 at_least "samples were lost" "$(case_json .losses.driver.ring_full)" 100
