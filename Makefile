@@ -45,7 +45,7 @@ export LAB_SUITE GUEST_SUITE
 
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
-	clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
+	bench-driver clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
 
@@ -175,8 +175,8 @@ bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
 bench: bench-analyzer bench-driver
 bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
-bench-driver: host-setup $(O)/exactsum
-	$(Q)O=$(O) $(SRC)/tests/bench/driver
+bench-driver: host-setup
+	$(Q)tests/bench/driver
 
 # ------------------------------------------------------------------ lab
 .PHONY: host-setup lab products lab-shell demo check check-lab check-long check-truth check-hw
