@@ -72,6 +72,8 @@ static int vmph_config_lbr(struct vmph_session *session, const struct vmprof_con
 	if (!vmph_lbr_by_perf(lbr))
 		return 0;
 	vmph_lbr_attr(&session->attr);
+	if (session->second.sample_period)
+		vmph_lbr_attr(&session->second);
 	return vmph_counters_try(&session->attr);
 }
 

@@ -285,5 +285,6 @@ void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *dat
 	else if (!vmph_look_vmm(cpu, regs, &view))
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
 	else
-		vmph_record(cpu, VMPROF_REC_INSTRUCTIONS, &view, regs, tsc, 0, 0, NULL);
+		vmph_record(cpu, VMPROF_REC_INSTRUCTIONS, &view, regs, tsc, 0, 0,
+			    vmph_look_branches(cpu, data, &view));
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "model/records.h"
+
 void vmp_ring_init(struct vmp_ring *r, const struct vmprof_producer *producer,
 		   struct vmprof_consumer *consumer, const void *data, uint64_t bytes)
 {
@@ -43,7 +45,7 @@ static uint64_t bytes_together(const struct vmp_ring *r, const struct vmprof_rec
 {
 	struct vmprof_record next;
 
-	if (rec->type != VMPROF_REC_SAMPLE || left - rec->size < sizeof(next))
+	if (!vmp_record_is_sample(rec) || left - rec->size < sizeof(next))
 		return rec->size;
 	memcpy(&next, r->data + pos + rec->size, sizeof(next));
 	return rec->size + (uint64_t)(next.type == VMPROF_REC_LBR ? next.size : 0);

@@ -290,7 +290,8 @@ enum vmprof_record_type {
 					   Of chosen VMs' own tasks only, without steal;
 					   cycles and instructions are 0 */
 	VMPROF_REC_LBR		= 5,	/* struct vmprof_rec_lbr: branches before the
-					   sample that is the record before it */
+					   sample, of either event, that is the record
+					   before it */
 	VMPROF_REC_TASK		= 6,	/* struct vmprof_rec_task */
 };
 

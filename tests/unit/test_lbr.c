@@ -168,9 +168,9 @@ static void put(const void *record, uint16_t size)
 	mem.producer.head += size;
 }
 
-static void put_pair(uint8_t nr, uint8_t cut)
+static void put_pair(uint16_t type, uint8_t nr, uint8_t cut)
 {
-	struct vmprof_sample s = { .hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = 5 };
+	struct vmprof_sample s = { .hdr = { type, sizeof(s), 0 }, .tsc = 5 };
 	union {
 		struct vmprof_rec_lbr rec;
 		uint8_t bytes[sizeof(struct vmprof_rec_lbr) + 256 * 16];
@@ -198,9 +198,9 @@ static void test_counts(void **state)
 	memset(&mem, 0, sizeof(mem));
 	vmp_ring_init(&ring, &mem.producer, &mem.consumer, mem.data, RING);
 	assert_int_equal(vmp_writer_create(&s.writer, path, &proto), 0);
-	put_pair(16, 0);
-	put_pair(3, 13);
-	put_pair(0, 16);
+	put_pair(VMPROF_REC_SAMPLE, 16, 0);
+	put_pair(VMPROF_REC_SAMPLE, 3, 13);
+	put_pair(VMPROF_REC_SAMPLE, 0, 16);
 	vmp_store_rings(&s);
 	assert_int_equal(s.samples, 3);
 	assert_int_equal(s.branches.samples, 2);
@@ -225,9 +225,9 @@ static void test_pairs_stay_together(void **state)
 	(void)state;
 	memset(&mem, 0, sizeof(mem));
 	vmp_ring_init(&ring, &mem.producer, &mem.consumer, mem.data, RING);
-	put_pair(2, 0);
-	put_pair(2, 0);
-	put_pair(2, 0);
+	put_pair(VMPROF_REC_SAMPLE, 2, 0);
+	put_pair(VMPROF_REC_SAMPLE, 2, 0);
+	put_pair(VMPROF_REC_INSTRUCTIONS, 2, 0);
 	assert_int_equal(vmp_ring_read(&ring, out, 2 * pair + sizeof(struct vmprof_sample)), 2 * pair);
 	assert_int_equal(vmp_ring_read(&ring, out, pair - 8), 0);
 	assert_int_equal(vmp_ring_read(&ring, out, pair), pair);
