@@ -63,6 +63,7 @@ static long vmph_ioc_query(struct vmprof_query __user *user)
 		query.features |= VMPROF_FEAT_MEDIATED;
 	query.lbr_lack = vmph_lbr_lack(&lbr_entries, &lbr_cycles);
 	query.lbr_entries = lbr_entries;
+	query.guest_lack = vmph_session_guest_lack();
 	if (!query.lbr_lack)
 		query.features |= VMPROF_FEAT_LBR | (lbr_cycles ? VMPROF_FEAT_LBR_CYCLES : 0);
 	return copy_to_user(user, &query, sizeof(query)) ? -EFAULT : 0;

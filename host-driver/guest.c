@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* guest.c - picks the vendor's half of guest.h. */
-#include <linux/errno.h>
 #include <vmprof/uapi.h>
 #include "compat/compat.h"
 #include "guest.h"
 
 static u8 vmph_vendor;
 
-int vmph_guest_get(void)
+u32 vmph_guest_get(void)
 {
-	int err = 0;
-
 	vmph_vendor = vmph_kvm_vendor();
 	if (vmph_vendor == VMPROF_VENDOR_NONE)
-		return -ENODEV;
-	if (vmph_vendor == VMPROF_VENDOR_SVM)
-		err = vmph_svm_check();
-	return err ? err : vmph_running_vcpu_get();
+		return VMPROF_GUEST_LACK_KVM;
+	if (vmph_vendor == VMPROF_VENDOR_SVM && vmph_svm_check())
+		return VMPROF_GUEST_LACK_LAYOUT;
+	return vmph_running_vcpu_get() ? VMPROF_GUEST_LACK_SYMBOL : VMPROF_GUEST_LACK_NONE;
 }
 
 void vmph_guest_put(void)

@@ -26,11 +26,11 @@ struct vmph_guest {
 
 /**
  * vmph_guest_get() - Find KVM's vendor module and check what we know of it.
- * Context: process; balanced by vmph_guest_put() when nothing samples any more.
- * Return: 0, -ENODEV (no vendor module, or its private state is not as known;
- * the latter is logged).
+ * Context: process, no session runs; balanced by vmph_guest_put() when nothing samples any more.
+ * Return: VMPROF_GUEST_LACK_NONE, or what is missing; nothing is to be put back then. A symbol and
+ * a layout are logged.
  */
-int vmph_guest_get(void);
+u32 vmph_guest_get(void);
 void vmph_guest_put(void);
 
 /** vmph_guest_vendor() - VMPROF_VENDOR_*, as the last vmph_guest_get() found it. */

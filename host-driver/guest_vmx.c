@@ -6,7 +6,8 @@
  * before it loads the VMCS, and loads a shadow VMCS now and then for nested
  * guests.  While KVM handles the NMI or interrupt that ended a guest's run it
  * is the right one; its address is remembered then, and at other times only
- * that VMCS is believed.
+ * that VMCS is believed.  A TD (TDX) has none that the host can read; what is
+ * current then is another guest's.
  */
 #include <linux/kvm_host.h>
 #include <linux/percpu.h>
@@ -83,7 +84,7 @@ int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_gu
 {
 	u8 handling = READ_ONCE(vcpu->arch.handling_intr_from_guest);
 	bool ours = handling == (nmi ? KVM_HANDLING_NMI : KVM_HANDLING_IRQ);
-	u64 vmcs = vmph_vmptrst();
+	u64 vmcs = vmph_is_td(vcpu) ? VMPH_VMX_NO_VMCS : vmph_vmptrst();
 
 	if (vmcs == VMPH_VMX_NO_VMCS || (!ours && vmcs != *verified))
 		return ours ? -EIO : -ENODATA;
@@ -124,7 +125,7 @@ bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu)
 {
 	u64 bits = vmph_vmx_freeze_bits(), debugctl;
 
-	if (__this_cpu_read(vmph_vmx_lent) == vcpu ||
+	if (__this_cpu_read(vmph_vmx_lent) == vcpu || vmph_is_td(vcpu) ||
 	    !vmph_vmread(GUEST_IA32_DEBUGCTL, &debugctl) ||
 	    (debugctl & (DEBUGCTLMSR_LBR | DEBUGCTLMSR_FREEZE_LBRS_ON_PMI)) ||
 	    !vmph_vmwrite(GUEST_IA32_DEBUGCTL, debugctl | bits))

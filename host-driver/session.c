@@ -215,7 +215,7 @@ static int vmph_check_host(struct vmph_session *session)
 		return -EOPNOTSUPP;
 	/* where it is on, our counters would keep VMs from starting */
 	session->want_counts = !mediated;
-	return vmph_guest_get();
+	return vmph_guest_get() ? -ENODEV : 0;
 }
 
 /* Start of a run: positions and totals go on from the last one */
@@ -269,6 +269,21 @@ static void vmph_leave_host(void)
 	mutex_lock(&vmph_running_lock);
 	vmph_running = NULL;
 	mutex_unlock(&vmph_running_lock);
+}
+
+u32 vmph_session_guest_lack(void)
+{
+	u32 lack = VMPROF_GUEST_LACK_NONE;
+
+	mutex_lock(&vmph_running_lock);
+	/* a session that runs holds what is found */
+	if (!vmph_running) {
+		lack = vmph_guest_get();
+		if (!lack)
+			vmph_guest_put();
+	}
+	mutex_unlock(&vmph_running_lock);
+	return lack;
 }
 
 /* Hooks and counters on; what can fail is undone */

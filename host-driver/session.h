@@ -102,6 +102,9 @@ void vmph_session_stop(struct vmph_session *session);
 /** vmph_session_stats() - Fill @stats for stats->cpu. Return: 0, -EINVAL. */
 int vmph_session_stats(struct vmph_session *session, struct vmprof_cpu_stats *stats);
 
+/** vmph_session_guest_lack() - As vmprof_query.guest_lack. Sleeps. */
+u32 vmph_session_guest_lack(void);
+
 /** vmph_session_tasks() - Take @told. Return: as VMPROF_IOC_TASKS. */
 int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *told);
 

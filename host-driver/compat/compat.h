@@ -45,6 +45,16 @@ static inline bool vmph_is_nested(const struct kvm_vcpu *vcpu)
 	return READ_ONCE(vcpu->arch.hflags) & HF_GUEST_MASK;
 }
 
+/* Is it a TD's (TDX), debugged or not?  Kernels before this type have none. */
+static inline bool vmph_is_td(const struct kvm_vcpu *vcpu)
+{
+#ifdef KVM_X86_TDX_VM
+	return vcpu->kvm->arch.vm_type == KVM_X86_TDX_VM;
+#else
+	return false;
+#endif
+}
+
 /*
  * vmph_running_vcpu(): the vCPU that is loaded on this pCPU, or NULL; any
  * context, between _get() and _put() of it.

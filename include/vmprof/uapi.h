@@ -51,9 +51,10 @@
 #include <linux/types.h>
 #include <linux/ioctl.h>
 
-#define VMPROF_UAPI_VERSION	4	/* 2: instruction_period, REC_INSTRUCTIONS,
+#define VMPROF_UAPI_VERSION	5	/* 2: instruction_period, REC_INSTRUCTIONS,
 					   guest_* with SF_STEAL; 3: lbr_*, REC_LBR;
-					   4: TASKS, guest_task, guest_tid, REC_TASK */
+					   4: TASKS, guest_task, guest_tid, REC_TASK;
+					   5: guest_lack */
 #define VMPROF_UAPI_COMPAT	1
 #define VMPROF_DEVICE		"/dev/vmprof"
 
@@ -85,6 +86,14 @@ enum {
 	VMPROF_LBR_LACK_PERF	= 4,	/* this kernel's perf gives no such event */
 };
 
+/* vmprof_query.guest_lack: why no guest's state can be read, and START says -ENODEV */
+enum {
+	VMPROF_GUEST_LACK_NONE	= 0,	/* it can, or (before version 5) that is not told */
+	VMPROF_GUEST_LACK_KVM	= 1,	/* neither kvm_amd nor kvm_intel is loaded */
+	VMPROF_GUEST_LACK_SYMBOL = 2,	/* the kernel does not say which vCPU runs */
+	VMPROF_GUEST_LACK_LAYOUT = 3,	/* KVM's state is not where this module was built to find it */
+};
+
 struct vmprof_query {
 	__u32 version;		/* VMPROF_UAPI_VERSION of the driver */
 	__u32 compat;		/* oldest reader version that it serves */
@@ -97,7 +106,9 @@ struct vmprof_query {
 	__u32 page_size;	/* of the consumer and producer pages */
 	__u32 lbr_lack;		/* VMPROF_LBR_LACK_* */
 	__u32 lbr_entries;	/* branches that the processor holds; 0: none can be had */
-	__u64 reserved[3];
+	__u32 guest_lack;	/* VMPROF_GUEST_LACK_* */
+	__u32 reserved0;
+	__u64 reserved[2];
 };
 
 /* ----------------------------------------------------------------- config */

@@ -525,9 +525,9 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	if (!strcmp(cmd, "query")) {
 		open_query();
-		printf("version=%u compat=%u features=%#llx vendor=%u nr_cpus=%u tsc_khz=%u page_size=%u lbr_lack=%u lbr_entries=%u\n",
+		printf("version=%u compat=%u features=%#llx vendor=%u nr_cpus=%u tsc_khz=%u page_size=%u guest_lack=%u lbr_lack=%u lbr_entries=%u\n",
 		       query.version, query.compat, query.features, query.vendor, query.nr_cpus,
-		       query.tsc_khz, query.page_size, query.lbr_lack, query.lbr_entries);
+		       query.tsc_khz, query.page_size, query.guest_lack, query.lbr_lack, query.lbr_entries);
 		return 0;
 	}
 	if (!strcmp(cmd, "dump")) {
