@@ -75,7 +75,7 @@ static void as_fault(void *arg, enum vmp_log_level level, const char *text)
 		vmp_check_fault(arg, "%s", text);
 }
 
-static void check_named(struct vmp_checks *c, virConnectPtr conn, const char *name, int busy)
+static void check_named(struct vmp_checks *c, virConnectPtr conn, const char *name)
 {
 	struct vmp_domain d;
 	int err;
@@ -84,10 +84,10 @@ static void check_named(struct vmp_checks *c, virConnectPtr conn, const char *na
 	err = vmp_domain_find(conn, name, &d);
 	vmp_log_set(NULL, NULL);
 	if (!err)
-		vmp_check_domain(c, conn, &d, busy);
+		vmp_check_domain(c, conn, &d);
 }
 
-static void check_all(struct vmp_checks *c, virConnectPtr conn, int busy)
+static void check_all(struct vmp_checks *c, virConnectPtr conn)
 {
 	struct vmp_domain *list;
 	int i, nr;
@@ -100,14 +100,14 @@ static void check_all(struct vmp_checks *c, virConnectPtr conn, int busy)
 	if (!nr)
 		vmp_check_remark(c, "no KVM domain is running: virsh start NAME");
 	for (i = 0; i < nr; i++)
-		vmp_check_domain(c, conn, &list[i], busy);
+		vmp_check_domain(c, conn, &list[i]);
 	free(list);
 }
 
 static void check_domains(struct vmp_checks *c, const char *uri, const struct vmp_opt_list *names)
 {
-	int i, busy = session_runs();
 	virConnectPtr conn;
+	int i;
 
 	vmp_log_set(as_fault, c);
 	conn = vmp_libvirt_open(uri);
@@ -116,9 +116,9 @@ static void check_domains(struct vmp_checks *c, const char *uri, const struct vm
 		return;
 	vmp_check_good(c, "libvirt answers");
 	for (i = 0; i < names->nr; i++)
-		check_named(c, conn, names->item[i], busy);
+		check_named(c, conn, names->item[i]);
 	if (!names->nr)
-		check_all(c, conn, busy);
+		check_all(c, conn);
 	virConnectClose(conn);
 }
 
@@ -153,6 +153,7 @@ int cmd_doctor(int argc, char **argv)
 		vmp_check_fault(&c, "not root: the rest cannot be checked: sudo vmprof doctor");
 		return VMP_EXIT_FAILED;
 	}
+	c.busy = session_runs();
 	vmp_check_host(&c);
 	check_domains(&c, uri, &domains);
 	printf("%d ok, %d that could be better, %d in the way of a profile\n", c.good, c.remarks,

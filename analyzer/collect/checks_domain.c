@@ -95,7 +95,7 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 		check_echo(c, vm);
 }
 
-static void check_channel(struct vmp_checks *c, struct vmp_vm *vm, int busy)
+static void check_channel(struct vmp_checks *c, struct vmp_vm *vm)
 {
 	const char *name = vm->dom.shown;
 
@@ -105,7 +105,7 @@ static void check_channel(struct vmp_checks *c, struct vmp_vm *vm, int busy)
 	else if (!vm->dom.xml.channel_path[0])
 		vmp_check_fault(c, "%s: its channel org.vmprof.agent.0 is no UNIX socket: virsh edit %s",
 				name, vm->dom.word);
-	else if (busy)
+	else if (c->busy)
 		vmp_check_good(c, "%s: a session uses the agent's channel; vmprof status tells how", name);
 	else
 		check_agent(c, vm);
@@ -143,7 +143,7 @@ static void no_message(void *arg, enum vmp_log_level level, const char *text)
 	(void)text;
 }
 
-void vmp_check_domain(struct vmp_checks *c, virConnectPtr conn, struct vmp_domain *d, int busy)
+void vmp_check_domain(struct vmp_checks *c, virConnectPtr conn, struct vmp_domain *d)
 {
 	struct vmp_vm *vm;
 	int err;
@@ -160,6 +160,6 @@ void vmp_check_domain(struct vmp_checks *c, virConnectPtr conn, struct vmp_domai
 		return;
 	}
 	check_clock(c, vm);
-	check_channel(c, vm, busy);
+	check_channel(c, vm);
 	vmp_vm_free(vm);
 }

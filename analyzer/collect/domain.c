@@ -31,15 +31,26 @@ const char *vmp_libvirt_error(void)
 virConnectPtr vmp_libvirt_open(const char *uri)
 {
 	const char *name = uri ? uri : VMP_LIBVIRT_URI;
+	const char *type;
 	char safe[256];
 	virConnectPtr conn;
 
 	virSetErrorFunc(NULL, silent);
 	conn = virConnectOpen(name);
-	if (!conn)
+	if (!conn) {
 		vmp_err("cannot connect to libvirt at %s: %s\n"
 			"  is it running?  systemctl start libvirtd (or virtqemud.socket)",
 			vmp_text(safe, sizeof(safe), name, strlen(name)), vmp_libvirt_error());
+		return NULL;
+	}
+	type = virConnectGetType(conn);
+	if (!type || strcmp(type, "QEMU")) {
+		vmp_err("%s is a hypervisor of type %s, vmprof profiles guests of QEMU and KVM on this host only\n"
+			"  where such run here, give their address: --connect " VMP_LIBVIRT_URI,
+			vmp_text(safe, sizeof(safe), name, strlen(name)), type ? type : "unknown");
+		virConnectClose(conn);
+		return NULL;
+	}
 	return conn;
 }
 

@@ -61,6 +61,27 @@ const char *vmp_driver_how_to_install(const char *root)
 	       "dkms install vmprof/" VMPROF_VERSION;
 }
 
+const char *vmp_driver_guest_lack(const struct vmprof_query *q)
+{
+	static const char *const why[] = {
+		[VMPROF_GUEST_LACK_KVM] = "neither kvm_amd nor kvm_intel is loaded: modprobe kvm_amd (or kvm_intel)",
+		[VMPROF_GUEST_LACK_SYMBOL] = "this kernel does not tell which vCPU runs: boot one in which kprobes find kvm_get_running_vcpu: grep -E 'KPROBES|KALLSYMS' /boot/config-$(uname -r)",
+		[VMPROF_GUEST_LACK_LAYOUT] = "KVM keeps its state otherwise than in the kernel that it was built for: dkms install --force vmprof/" VMPROF_VERSION ", then modprobe -r vmprof && modprobe vmprof",
+	};
+	/* modules before interface 5 tell no more */
+	uint32_t lack = q->vendor == VMPROF_VENDOR_NONE ? VMPROF_GUEST_LACK_KVM : q->guest_lack;
+
+	return lack < sizeof(why) / sizeof(why[0]) ? why[lack] : "the kernel's log has the reason: dmesg | grep vmprof";
+}
+
+/* What helps where modprobe did not */
+static const char *how_to_load(const char *why)
+{
+	if (strstr(why, "Key was rejected") || strstr(why, "Required key") || strstr(why, "not permitted"))
+		return "the kernel loads signed modules only (Secure Boot, lockdown): enrol the key that signed it (docs/packages.md, \"Secure Boot\"): mokutil --import /var/lib/dkms/mok.pub";
+	return "else the kernel's log has the reason: dmesg | grep vmprof";
+}
+
 static int open_device(struct vmp_driver *d)
 {
 	d->fd = open(VMPROF_DEVICE, O_RDWR | O_CLOEXEC);
@@ -93,8 +114,8 @@ int vmp_driver_open(struct vmp_driver *d)
 		if (load_module(why, sizeof(why))) {
 			vmp_err("the kernel module vmprof cannot be loaded: %s\n"
 				"  not found: build and install it for this kernel: %s\n"
-				"  else the kernel's log has the reason: dmesg | grep vmprof",
-				why, vmp_driver_how_to_install(""));
+				"  %s",
+				why, vmp_driver_how_to_install(""), how_to_load(why));
 			return -ENOENT;
 		}
 		err = open_device(d);
@@ -225,9 +246,10 @@ int vmp_driver_start(struct vmp_driver *d)
 			"  load kvm_intel or kvm_amd with enable_mediated_pmu=0, or use --event cpu-clock");
 	else if (err == -EOPNOTSUPP)
 		vmp_err("this host cannot sample that event; --event cpu-clock needs no counter");
+	else if (err == -ENODEV && vmp_driver_guest_lack(&d->query))
+		vmp_err("the module cannot read what guests do: %s", vmp_driver_guest_lack(&d->query));
 	else if (err == -ENODEV)
-		vmp_err("the module cannot read KVM's state on this kernel: is kvm_amd or kvm_intel loaded?\n"
-			"  modprobe kvm_amd (or kvm_intel); the kernel's log says more: dmesg | grep vmprof");
+		vmp_err("the module cannot read what guests do; the kernel's log has the reason: dmesg | grep vmprof");
 	else if (err == -EINVAL)
 		vmp_err("this event cannot be sampled; --event cycles can, --event cpu-clock everywhere");
 	else

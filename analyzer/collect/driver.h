@@ -33,6 +33,9 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 /** vmp_driver_how_to_install() - The command that helps where there is no module; @root: "" or a fake. */
 const char *vmp_driver_how_to_install(const char *root);
 
+/** vmp_driver_guest_lack() - Why no guest's state can be read, and what helps; NULL: it can be. */
+const char *vmp_driver_guest_lack(const struct vmprof_query *q);
+
 /** vmp_driver_tasks() - Where a VM's guest keeps its tasks.  Return: 0 or -errno (not told). */
 int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *tasks);
 

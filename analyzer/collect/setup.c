@@ -38,6 +38,12 @@ static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_doma
 	struct vmp_vm *vm;
 	int err, added;
 
+	if (d->xml.secured[0] && !s->opts->all) {
+		vmp_err("%s: an encrypted guest (%s) hides its registers, what it does cannot be profiled\n"
+			"  without <launchSecurity> it can: virsh edit %s", d->shown, d->xml.secured,
+			d->word);
+		return -EOPNOTSUPP;
+	}
 	if (d->xml.secured[0])
 		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (guest_state)",
 			 d->shown, d->xml.secured);

@@ -331,7 +331,7 @@ static void test_doctor_without_module(void **state)
 
 	(void)state;
 	look();
-	said("!!  neither kvm_amd nor kvm_intel is loaded: modprobe kvm_amd");
+	said("!!  the processor offers no virtualisation");
 	said("!!  the module vmprof is not installed for this kernel: make -C host-driver dkms-install (README");
 	said("--  no usable performance counter: samples come by timer (cpu-clock): if this host is a virtual machine");
 	said("ok  no mediated vPMU");

@@ -128,7 +128,7 @@ static void look_at(struct fake a)
 	close(fd);
 	free(lines);
 	c.out = open_memstream(&lines, &len);
-	vmp_check_domain(&c, NULL, &domain, 0);
+	vmp_check_domain(&c, NULL, &domain);
 	fclose(c.out);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
