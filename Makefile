@@ -116,6 +116,16 @@ $(O)/tests/test_%: $(SRC)/tests/unit/test_%.c $(core_obj)
 	$(call say,TEST,test_$*)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -I$(SRC) -o $@ $< $(core_obj) $(LIBS) $(CMOCKA_LIBS) -lpthread
 
+# Files of the host module, built as they are before a kernel that tests/unit/kernel_shim.h makes up
+kernel_tests := $(O)/tests/test_lbr_intel $(O)/tests/test_counters
+$(kernel_tests): private CPPFLAGS := -I$(O)/tests/kernel -I$(SRC)/tests/unit $(CPPFLAGS)
+$(kernel_tests): | $(O)/tests/kernel
+$(O)/tests/kernel: $(SRC)/Makefile $(wildcard $(SRC)/host-driver/*.[ch]) $(wildcard $(SRC)/host-driver/compat/*.[ch])
+	@rm -rf $@
+	@for h in $$(sed -n 's/^#include <\([al].*\)>$$/\1/p' $(filter %.c %.h,$^) | sort -u); do \
+		mkdir -p $@/$${h%/*} && printf '#if __has_include_next(<%s>)\n#include_next <%s>\n#endif\n#include "kernel_shim.h"\n' $$h $$h > $@/$$h || exit 1; \
+	done
+
 $(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,replay_$*)

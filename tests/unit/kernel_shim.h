@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * kernel_shim.h - what host-driver's files about Intel's branch records, perf's counters and the vCPU
+ * that runs take from the kernel, for user-space builds. The Makefile makes each of the kernel's headers that they
+ * include of this one. A test defines the functions: processor, MSRs and perf are its own.
+ */
+#ifndef VMP_TEST_KERNEL_SHIM_H
+#define VMP_TEST_KERNEL_SHIM_H
+
+#include "ring_shim.h"
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define min_t(type, a, b)	min((type)(a), (type)(b))
+#define IS_ERR(p)		((unsigned long)(p) >= -4095UL)
+#define PTR_ERR(p)		((long)(p))
+#define ERR_PTR(err)		((void *)(long)(err))
+#define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
+#define pr_warn_once(...)	kernel_log(__VA_ARGS__)
+
+void kernel_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static inline int fls(unsigned int x)
+{
+	return x ? 32 - __builtin_clz(x) : 0;
+}
+
+/* ---------------------------------------------------------- the processor */
+
+#define X86_FEATURE_PDCM	1
+#define X86_FEATURE_ARCH_LBR	2
+
+/* Intel SDM volume 4, "IA-32 Architectural MSRs" and those of Skylake */
+#define MSR_LBR_TOS			0x1c9
+#define MSR_IA32_PERF_CAPABILITIES	0x345
+#define MSR_LBR_NHM_FROM		0x680	/* MSR_LASTBRANCH_0_FROM_IP */
+#define MSR_ARCH_LBR_FROM_0		0x1500
+
+#define rdmsrq(msr, value)	((value) = kernel_rdmsr(msr))
+#define wrmsrq(msr, value)	kernel_wrmsr((msr), (value))
+
+u64 kernel_rdmsr(u32 msr);
+void kernel_wrmsr(u32 msr, u64 value);
+u32 cpuid_eax(u32 leaf);
+u32 cpuid_ecx(u32 leaf);
+bool boot_cpu_has(int feature);
+
+/* ------------------------------------------------------------------- perf */
+
+struct pt_regs;
+struct perf_sample_data;
+struct task_struct;
+struct vm_area_struct;
+
+#define PERF_EVENT_STATE_ERROR	(-2)
+#define PERF_EVENT_STATE_ACTIVE	1
+
+typedef u64 local64_t;
+#define local64_read(count)	(*(count))
+
+struct perf_event {
+	struct perf_event_attr attr;
+	struct { void (*read)(struct perf_event *event); } *pmu;
+	struct { struct { u64 config; } branch_reg; } hw;
+	local64_t count;
+	int state, oncpu, cpu;
+};
+
+typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sample_data *data,
+					struct pt_regs *regs);
+
+struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu,
+						    struct task_struct *task,
+						    perf_overflow_handler_t handler, void *context);
+void perf_event_enable(struct perf_event *event);
+void perf_event_disable(struct perf_event *event);
+u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running);
+int perf_event_release_kernel(struct perf_event *event);
+
+#define cpu_online_mask		0
+#define cpumask_first(mask)	(mask)
+#define smp_processor_id()	0
+
+struct perf_branch_stack {
+	u64 nr;
+	u64 hw_idx;
+	struct perf_branch_entry entries[];
+};
+
+struct perf_sample_data {
+	u64 sample_flags;
+	struct perf_branch_stack *br_stack;
+};
+
+/* ------------------------------------------------- KVM, kprobes, the rest */
+
+#define VMPH_HAVE_VM_FLAGS_SET
+#define VMPH_HAVE_KVM_INTR_TYPE
+#define VMPH_HAVE_UNWINDER
+#define VMPH_HAVE_KVM_TRACE
+#define HF_GUEST_MASK	1
+#ifndef KVM_X86_TDX_VM
+#define KVM_X86_TDX_VM	5
+#endif
+
+struct kvm {
+	struct { u8 vm_type; } arch;
+};
+
+struct kvm_vcpu {
+	struct kvm *kvm;
+	struct { u32 hflags; } arch;
+};
+
+struct kprobe {
+	const char *symbol_name;
+	void *addr;
+};
+
+int register_kprobe(struct kprobe *probe);
+void unregister_kprobe(struct kprobe *probe);
+
+struct module;
+
+void module_put(struct module *module);
+
+#define __rcu
+
+typedef struct { int counter; } atomic_t;
+typedef struct { int unused; } wait_queue_head_t;
+
+struct mutex {
+	int unused;
+};
+
+struct irq_work {
+	int unused;
+};
+
+#endif
