@@ -504,6 +504,27 @@ static void test_losses(void **state)
 	assert_int_equal(set->totals.with_branches, 1);
 }
 
+/* Branches of a guest of web01's own: whatever is at their addresses in web01 was not run by them */
+static void test_nested_guest(void **state)
+{
+	struct vmprof_sample s = gen_guest_sample(GEN_VM, 500, PROG_CR3, 3, 0);
+	struct prog_branch b;
+
+	(void)state;
+	begin_small();
+	b = (struct prog_branch){ AT(4), AT(0) };
+	put(&b, 1);
+	s.guest_ip = AT(0);
+	s.flags |= VMPROF_SF_NESTED;
+	gen_record(&g, &s, sizeof(s));
+	gen_lbr(&g, s.tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, &b, 1, 0);
+	load_small();
+	assert_int_equal(set->losses.records, 2);
+	assert_int_equal(set->totals.samples, 1);
+	assert_int_equal(set->totals.with_branches, 1);
+	assert_int_equal(set->losses.orphans + set->losses.malformed, 0);
+}
+
 /* User code from before the kernel switched tasks is another process's */
 static void test_switch(void **state)
 {
@@ -679,6 +700,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nested_guest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),

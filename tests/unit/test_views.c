@@ -603,6 +603,44 @@ static void test_cut(void **state)
 	}
 }
 
+/* A guest of web01's own: whatever its addresses and CR3 are called in web01, they are not web01's */
+static void test_nested_guest(void **state)
+{
+	const uint32_t flags = VMPROF_SF_VCPU | VMPROF_SF_NESTED | VMPROF_SF_IRQ_NMI;
+
+	(void)state;
+	vmp_model_close(model);
+	begin(path, "app");
+	guest(CR3_A, 3, 0x401000, 0, 40);
+	sample(VMPROF_MODE_GUEST, flags, 0, 0x61, 0x401000, CR3_A, 3, 0, 20);
+	sample(VMPROF_MODE_GUEST, flags, 0, 0x61, GEN_KERNEL + 0x10, CR3_A, 0, 1, 10);
+	sample(VMPROF_MODE_GUEST, flags, 0, 0x61, 0x1000, 0x7000000, 0, 1, 5);
+	sample(VMPROF_MODE_VMM_KERNEL, flags, 0xffffffff90000110, IO, GEN_KERNEL + 0x20, CR3_A, 0, 0, 6);
+	sample(VMPROF_MODE_OTHER_KERNEL, VMPROF_SF_STEAL | VMPROF_SF_NESTED, 0xffffffff91000010, 0,
+	       GEN_KERNEL + 0x30, CR3_A, 0, 0, 7);
+	finish();
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(wish((struct vmp_wishes){ 0 }), 0);
+	assert_int_equal(profile->domains.v[0].why[VMP_WHY_NESTED], 35);
+	render(0);
+	says("        40   45.45  [app+0x1000]    app             app\n"
+	     "        35   39.77  [nested guest]  [nested guest]  [unknown]\n");
+	says("35 (46.67%) without function: a guest inside the guest\n");
+	says_not("do_io");
+	render(1);
+	says("\"nested_guest\":35");
+	options.view = VMP_VIEW_EXITS;
+	assert_int_equal(wish((struct vmp_wishes){ 0 }), 0);
+	render(0);
+	says("         6    6.82             600  IOIO  [nested guest]  [nested guest]  [unknown]\n");
+	says_not("do_io");
+	options.view = VMP_VIEW_WAITERS;
+	assert_int_equal(wish((struct vmp_wishes){ .columns = "samples,function,process" }), 0);
+	render(0);
+	says("         7  [nested guest]  [unknown]\n");
+	says_not("do_io");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* --capture FILE: write that capture, for tests that run the command */
@@ -611,7 +649,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_groups), T(test_columns), T(test_sort), T(test_limits), T(test_filter), T(test_wrong_wishes),
 		T(test_tree), T(test_tree_sums), T(test_exits), T(test_steal), T(test_diff), T(test_window), T(test_width),
-		T(test_colour), cmocka_unit_test(test_cut),
+		T(test_colour), T(test_nested_guest), cmocka_unit_test(test_cut),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");
