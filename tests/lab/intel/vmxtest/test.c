@@ -104,12 +104,13 @@ static void on_exit(void *data, struct kvm_vcpu *vcpu)
 /* Where no guest ever ran on this pCPU: VMX is off, or there is no current VMCS */
 static int read_nothing(void)
 {
-	struct kvm_vcpu *vcpu = vzalloc(sizeof(*vcpu));
+	struct kvm_vcpu *vcpu = vzalloc(sizeof(*vcpu) + sizeof(*vcpu->kvm));
 	struct vmph_guest guest = {};
 	u64 verified = 0;
 
 	if (!vcpu)
 		return -ENOMEM;
+	vcpu->kvm = (struct kvm *)(vcpu + 1);	/* an ordinary one */
 	count(&unread, vmph_vmx_read(vcpu, &verified, false, &guest) == -ENODATA);
 	verified = ~0ULL;
 	count(&unread, vmph_vmx_read(vcpu, &verified, true, &guest) == -ENODATA);
