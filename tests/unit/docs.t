@@ -74,4 +74,12 @@ targets_known=$(make -s -C "$src" help)
 for t in $targets; do
 	echo "$targets_known" | grep -q "make $t\\b"; ok $? "make help names '$t' of the README"
 done
+# The table of what was tested where: three words and no other
+cells=$(sed -n '/^## Support/,/^## Limits/s/^| [A-Z][^|]* | \(.*\) |$/\1/p' "$src/README.md" | sed 's/ | /\n/g')
+wrong=$(grep -vxE 'tested in the lab|unit-tested|not supported: .+' <<< "$cells")
+[ -z "$wrong" ]; ok $? "each cell of the support table is tested in the lab, unit-tested, or not supported and why${wrong:+ (not: $wrong)}"
+[ "$(wc -l <<< "$cells")" -ge 50 ]; ok $? "there are at least 50"
+columns=$(sed -n '/^## Support/,/^## Limits/{/^|/p}' "$src/README.md" | tr -cd '|\n' | sort -u)
+[ "$columns" = '|||||||' ]; ok $? "as many in each row"
+sed -n '/^## Support/,/^## Limits/p' "$src/README.md" | tr '\n' ' ' | grep -q 'not yet run on hardware'; ok $? "it says what has not run on hardware"
 echo "1..$nr"
