@@ -7,7 +7,7 @@
 # guests whose profile is known beforehand (twoloops: one process on each vCPU).
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 60
+plan 62
 
 # It counts the VMs that it sees, and unloads KVM: no guest of other cases may run.
 vmprof stop >/dev/null 2>&1
@@ -104,6 +104,12 @@ at_most "they are the count divided by their period" \
 is "they are the VM's own, without steal and counts" \
 	"$(grep '^I' both | grep -vc " vm=$vm .* flags=[VLI]* ")" 0
 at_least "cycles between the other samples are still the period in the mean" "$(mean both cycles)" 190000
+# all six counters of a pCPU are in use by it
+ringdump dump -q -p "$vm" -n 200000 -i 150000 -s 10 >held 2>&1 &
+sleep 3
+like "doctor sees that counters are taken" "$(vmprof doctor 2>&1)" '^!!  CPU 0 has not two counters free, others hold them'
+wait
+like "... and free again" "$(vmprof doctor 2>&1)" '^ok  two counters are free on each CPU'
 ringdump dump -p "$vm" -e 4:0xc2 -n 50000 -s 2 >branches 2>&1
 at_least "a raw event (retired branches)" "$(count branches 'v["mode"] == 0')" 100
 
