@@ -3,7 +3,9 @@
  * ksyms.c - kallsyms text to a symbol table.
  *
  * kallsyms has no sizes: a symbol reaches to the next one, but not into
- * another module, and never further than SYMBOL_MAX.
+ * another module, and never further than SYMBOL_MAX.  Made code (BPF programs,
+ * trampolines, probes' pages) lies anywhere, beside code without symbols, such
+ * as classic BPF: its symbols reach to the end of their page.
  */
 #include "model/ksyms.h"
 
@@ -13,6 +15,17 @@
 
 #define SYMBOL_MAX	(1ULL << 20)
 #define PAGE		4096ULL
+
+static uint64_t page_end(uint64_t addr)
+{
+	return addr < UINT64_MAX - PAGE ? (addr | (PAGE - 1)) + 1 : UINT64_MAX;
+}
+
+/* "[bpf]", "[__builtin__ftrace]", "[__builtin__kprobes]" */
+static int is_made(const char *module)
+{
+	return !strncmp(module, "[bpf]", 5) || !strncmp(module, "[__builtin__", 12);
+}
 
 /* "address type name[\t[module]]"; 1 when @sym was filled */
 static int parse_line(char *line, char *end, struct vmp_symbol *sym,
@@ -39,6 +52,8 @@ static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 		module += strspn(module, "\t ");
 		if (*module == '[')
 			sym->module = vmp_strings_add(strings, module, strcspn(module, "\t "), err);
+		if (is_made(module))
+			sym->limit = page_end(addr);
 	}
 	sym->rank = type == 'T' ? VMP_SYM_GLOBAL : type == 't' ? VMP_SYM_LOCAL : VMP_SYM_WEAK;
 	return *name != 0;
@@ -62,8 +77,8 @@ static void limit_to_modules(struct vmp_symtab *t)
 	for (i = 0; i < t->sym.nr; i++) {
 		if (i + 1 < t->sym.nr && v[i].module == v[i + 1].module)
 			continue;
-		limit = (v[i].start | (PAGE - 1)) + 1;
-		if (limit > v[i].start && limit < v[i].limit)
+		limit = page_end(v[i].start);
+		if (limit < v[i].limit)
 			v[i].limit = limit;
 	}
 }
