@@ -282,6 +282,50 @@ static void test_ifunc(void **state)
 	assert_string_equal(called(at), "fast@plt");
 }
 
+/* A static program's stubs, whose size is told nowhere: objdump knows the slots that they jump through, readelf
+   the slots' resolvers, nm what these are called by. Return: how many */
+static int same_resolvers(int stripped)
+{
+	unsigned long long stub, resolver;
+	char cmd[256], line[256], *name;
+	int n = 0, len;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "join %s/stubs %s/slots", dir, dir);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	for (; fgets(line, sizeof(line), f); n++) {
+		assert_int_equal(sscanf(line, "%*s %llx %llx", &stub, &resolver), 2);
+		if (stripped) {
+			assert_null(strchr(called(stub), '@'));
+			continue;
+		}
+		name = strdup(called(stub));
+		assert_string_equal(called(stub + 7), name);
+		len = (int)strcspn(name, "@");
+		assert_string_equal(name + len, "@plt");
+		sh("nm whole | grep -q '^0*%llx i %.*s$'", resolver, len, name);
+		free(name);
+	}
+	pclose(f);
+	return n;
+}
+
+static void test_ifunc_static(void **state)
+{
+	(void)state;
+	compile("");
+	sh("cat > main.c << 'END'\nint other(int x) { return x; }\nint call_fast(int x);\n"
+	   "int main(int c, char **v) { (void)v; return call_fast(c); }\nEND\n"
+	   "${CC:-cc} -O2 -static -fno-pie -no-pie -o lib.so x.c main.c && cp lib.so whole");
+	sh("objdump -d -j .plt whole | sed -n 's/^ *\\([0-9a-f]*\\):.*jmp .*# \\([0-9a-f]*\\) .*/\\2 \\1/p' | sort > stubs &&"
+	   "readelf -rW whole | sed -n 's/^0*\\([0-9a-f]*\\) .*IRELATIVE* *\\([0-9a-f]*\\)$/\\1 \\2/p' | sort > slots");
+	assert_true(same_resolvers(0) > 2);		/* ours, and those of the C library */
+	assert_string_equal(called(nm("fast_one")), "fast_one");
+	sh("strip lib.so");
+	assert_true(same_resolvers(1) > 2);
+}
+
 /* ---------------------------------------------------------------- DWARF */
 
 /* All addresses of visible(): functions and lines as addr2line has them */
@@ -417,7 +461,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
-		T(test_stubs), T(test_ifunc), T(test_frames), T(test_details), T(test_unknown),
+		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_details), T(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
