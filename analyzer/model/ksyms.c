@@ -5,7 +5,8 @@
  * kallsyms has no sizes: a symbol reaches to the next one, but not into
  * another module, and never further than SYMBOL_MAX.  Made code (BPF programs,
  * trampolines, probes' pages) lies anywhere, beside code without symbols, such
- * as classic BPF: its symbols reach to the end of their page.
+ * as classic BPF: an agent tells how long it is, else it reaches to the end of
+ * its page.
  */
 #include "model/ksyms.h"
 
@@ -27,7 +28,18 @@ static int is_made(const char *module)
 	return !strncmp(module, "[bpf]", 5) || !strncmp(module, "[__builtin__", 12);
 }
 
-/* "address type name[\t[module]]"; 1 when @sym was filled */
+/* What follows the module: its symbol's bytes, of made code */
+static void take_bytes(struct vmp_symbol *sym, const char *p, const char *end)
+{
+	uint64_t bytes;
+
+	p += strspn(p, "\t ");
+	if (vmp_text_unhex(&p, end, &bytes) && p == end && bytes <= SYMBOL_MAX &&
+	    sym->start + bytes > sym->start)
+		sym->end = sym->start + bytes;
+}
+
+/* "address type name[\t[module][\tbytes]]"; 1 when @sym was filled */
 static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 		      struct vmp_strings *strings, int *err)
 {
@@ -52,8 +64,10 @@ static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 		module += strspn(module, "\t ");
 		if (*module == '[')
 			sym->module = vmp_strings_add(strings, module, strcspn(module, "\t "), err);
-		if (is_made(module))
+		if (is_made(module)) {
 			sym->limit = page_end(addr);
+			take_bytes(sym, module + strcspn(module, "\t "), end);
+		}
 	}
 	sym->rank = type == 'T' ? VMP_SYM_GLOBAL : type == 't' ? VMP_SYM_LOCAL : VMP_SYM_WEAK;
 	return *name != 0;

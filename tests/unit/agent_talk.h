@@ -144,6 +144,12 @@ int vmp_module_lost(int fd, struct vmpg_lost *lost)
 	return 0;
 }
 
+int vmp_module_symbol(int fd, uint64_t address, uint64_t *bytes)
+{
+	(void)fd, (void)address, (void)bytes;
+	return -ENOENT;
+}
+
 ssize_t vmp_module_read(int fd, void *buf, size_t len)
 {
 	size_t n = 0, one;

@@ -127,6 +127,32 @@ static void test_made_code(void **state)
 	put_back();
 }
 
+/* An agent that knows how long it is: no name behind it, and names behind its page. */
+static void test_made_code_with_bytes(void **state)
+{
+	(void)state;
+	parse("ffffffffc0200080 t bpf_prog_6deef7357e7b4530_short\t[bpf]\t40\n"
+	      "ffffffffc0200f00 t bpf_prog_03e7f62b2a9c4a12_long\t[bpf]\t2200\n"
+	      "ffffffffc0301000 t bpf_prog_1\t[bpf]\t0\n"
+	      "ffffffffc0302000 t bpf_prog_2\t[bpf]\tffffffffffffffff\n"
+	      "ffffffffc0303000 t bpf_prog_3\t[bpf]\t40 and\n"
+	      "ffffffffc0304000 t in_module\t[mod]\t40\n"
+	      "ffffffffd0000000 t bpf_prog_4\t[bpf]\t100001\n");
+	assert_string_equal(ksym(0xffffffffc02000bf), "bpf_prog_6deef7357e7b4530_short");
+	assert_string_equal(ksym(0xffffffffc02000c0), "(none)");
+	assert_string_equal(ksym(0xffffffffc02030ff), "bpf_prog_03e7f62b2a9c4a12_long");
+	assert_string_equal(kmodule(0xffffffffc02030ff), "[bpf]");
+	assert_string_equal(ksym(0xffffffffc0203100), "(none)");
+	/* what makes no sense is not told */
+	assert_string_equal(ksym(0xffffffffc0301fff), "bpf_prog_1");
+	assert_string_equal(ksym(0xffffffffc0302fff), "bpf_prog_2");
+	assert_string_equal(ksym(0xffffffffc0303fff), "bpf_prog_3");
+	assert_string_equal(ksym(0xffffffffc0304fff), "in_module");
+	assert_string_equal(ksym(0xffffffffd0000fff), "bpf_prog_4");
+	assert_string_equal(ksym(0xffffffffd0001000), "(none)");
+	put_back();
+}
+
 /* The last page that there is has an end, too. */
 static void test_made_at_the_end(void **state)
 {
@@ -185,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_hidden_kallsyms), cmocka_unit_test(test_made_code),
+		cmocka_unit_test(test_made_code_with_bytes),
 		cmocka_unit_test(test_made_at_the_end), cmocka_unit_test(test_made_code_in_a_profile),
 	};
 
