@@ -11,12 +11,18 @@ out=$(cd "$out" && pwd)
 golden_suffixes="txt process.txt exit.txt tree.txt tree.json exits.txt steal.txt columns.json diff.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
 	profile.json xml indented.xml branches.txt bolt.txt"
 
+# golden_objects NAME - the objects of NAME.vmprof are looked for in the golden tests alone.
+golden_objects()
+{
+	export VMPROF_OBJCACHE=objects VMPROF_DEBUG_PATH=/nowhere
+	[ ! -d "$1.objects" ] || VMPROF_OBJCACHE=$1.objects
+}
+
 # golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
 golden_outputs()
 {
 	local suffix option
-	# what this machine has is none of theirs
-	export VMPROF_OBJCACHE=objects VMPROF_DEBUG_PATH=/nowhere
+	golden_objects "$1"
 	"$out/vmprof" report "$1.vmprof" > "$2/$1.txt" &&
 	"$out/vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
 	"$out/vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&

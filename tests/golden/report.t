@@ -28,9 +28,9 @@ done
 for capture in *.vmprof; do
 	name=${capture%.vmprof}
 	nr=$((nr + 1))
-	if VMPROF_OBJCACHE=objects VMPROF_DEBUG_PATH=/nowhere "$out/tests/trim" "$capture" \
-		"$got/$capture" "$got/objects" 1000000 > "$got/diff" 2>&1 &&
-	   (cd "$got" && VMPROF_OBJCACHE=objects "$out/vmprof" report "$capture") | diff -u "$name.txt" - > "$got/diff"; then
+	golden_objects "$name"
+	if "$out/tests/trim" "$capture" "$got/$capture" "$got/$name.objects" 1000000 > "$got/diff" 2>&1 &&
+	   (cd "$got" && VMPROF_OBJCACHE=$name.objects "$out/vmprof" report "$capture") | diff -u "$name.txt" - > "$got/diff"; then
 		echo "ok $nr - $name, trimmed"
 	else
 		echo "not ok $nr - $name, trimmed"
