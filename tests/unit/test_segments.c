@@ -261,6 +261,37 @@ static void test_overlap(void **state)
 	assert_string_equal(called(split + 2, 1, 0x50031900), "behind");
 }
 
+/* QEMU may be such a program, too. */
+static void test_overlap_of_host(void **state)
+{
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	char path[128], maps[1024];
+	struct vmp_profile *p;
+	struct vmp_model *m;
+	static struct gen g;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/file", dir);
+	gen_write(path, &overlapping, sizeof(overlapping));
+	snprintf(maps, sizeof(maps), "50010000-50011000 r-xp 00000000 08:01 55 %s\n50011000-50012000 r-xp 00001000 08:01 55 %s\n"
+		 "50031000-50033000 r-xp 00001000 08:01 55 %s\n50040000-50043000 r-xp 00001000 08:01 56 /other\n", path, path, path);
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, maps);
+	gen_host(&g, GEN_VM, 2000, VMPROF_MODE_VMM_USER, 0, 0, 0x50011500, 3);
+	gen_host(&g, GEN_VM, 3000, VMPROF_MODE_VMM_USER, 0, 0, 0x50031500, 2);
+	gen_records_flush(&g, 0, 0, 0);
+	gen_end(&g);
+	assert_int_equal(vmp_model_open(&m, path), 0);
+	assert_int_equal(vmp_profile_create(&p, m, &o), 0);
+	assert_int_equal(p->domains.v[0].rows.nr, 2);
+	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[0].function), "first");
+	assert_string_equal(vmp_model_name(m, p->domains.v[0].rows.v[1].function), "second");
+	vmp_profile_destroy(p);
+	vmp_model_close(m);
+}
+
 /* At fixed addresses one mapping is enough. */
 static void test_overlap_fixed(void **state)
 {
@@ -309,7 +340,8 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_layouts), T(test_prelinked), T(test_split), T(test_overlap), T(test_overlap_fixed),
+		T(test_layouts), T(test_prelinked), T(test_split), T(test_overlap), T(test_overlap_of_host),
+		T(test_overlap_fixed),
 		cmocka_unit_test(test_bounds),
 	};
 
