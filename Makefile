@@ -134,7 +134,7 @@ $(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(cor
 -include $(unit_bin:%=%.d)
 
 .PHONY: check-unit unit-tests
-unit-tests: $(unit_bin) $(fuzz_bin) $(O)/vmprof $(O)/gen-capture
+unit-tests: $(unit_bin) $(fuzz_bin) $(O)/vmprof $(O)/gen-capture $(O)/tests/trim
 check-unit:
 	$(Q)$(SRC)/configure --build-dir=$(O)/san --sanitize=address,undefined $(CONFIGURE_ARGS)
 	$(Q)$(MAKE) O=$(O)/san SRC=$(SRC) unit-tests
@@ -152,6 +152,12 @@ $(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
 .PHONY: judge
 judge: $(O)/tests/judge
+
+# What makes a capture of the lab small enough for tests/golden.
+$(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)
+	@mkdir -p $(@D)
+	$(call say,TEST,trim)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $< $(core_obj) $(LIBS) -lpthread
 
 .PHONY: vmprof-objects
 vmprof-objects: $(core_obj)

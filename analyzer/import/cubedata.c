@@ -2,14 +2,14 @@
 /*
  * cubedata.c - N.index and N.data of a .cubex.
  *
- *   N.index  "CUBEX.INDEX", u32 1 in the writer's byte order, u16 version, u8 type,
- *            u32 number of rows, u32 call path of each
+ *   N.index  "CUBEX.INDEX", u32 1 in the writer's byte order, u16 version, u8 type;
+ *            type 1: u32 number of rows, u32 call path of each; type 3: all call paths
  *   N.data   "CUBEX.DATA", then the rows; or "ZCUBEX.DATA", u64 number of rows, for
- *            each u64 where it lies unpacked, where packed, bytes packed; then the
- *            rows, each a zlib stream
+ *            each u64 where it lies unpacked, where packed (behind these), bytes packed,
+ *            0 for a row of zeros; then zlib streams, in any order
  *
- * Call paths are numbered in the order of their tree, and an inclusive metric's
- * root comes before all below it.
+ * Exclusive metrics number the call paths deep, inclusive ones wide: both count a
+ * root before all below it, and that before the next root.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,7 +25,13 @@
 #define DATA_MARK	"CUBEX.DATA"
 #define ZDATA_MARK	"ZCUBEX.DATA"
 #define INDEX_HEAD	(sizeof(INDEX_MARK) - 1 + 4 + 2 + 1)
+#define INDEX_SPARSE	1
+#define INDEX_DENSE	3
 #define INFO_BYTES	24U	/* of a packed row */
+
+struct packed {
+	uint64_t at, bytes;	/* in the file; 0 bytes: zeros */
+};
 
 struct rows {
 	struct vmp_cube *c;
@@ -33,8 +39,8 @@ struct rows {
 	const struct vmp_tar_member *index, *data;
 	int swap;		/* written in the other byte order */
 	uint32_t nr;
-	uint8_t *cnodes;	/* of each row, as in the file */
-	uint64_t *packed;	/* where each row begins in the file; one more; NULL not packed */
+	uint8_t *cnodes;	/* of each row, as in the file; NULL they are their own */
+	struct packed *packed;	/* each row; NULL not packed */
 	uint64_t first;		/* where the rows begin in the file */
 	uint64_t row_bytes;
 	uint8_t *row, *in;
@@ -80,7 +86,7 @@ static uint64_t number(const struct rows *r, const uint8_t *p, unsigned int byte
 
 static int open_index(struct rows *r)
 {
-	uint8_t head[INDEX_HEAD + 4];
+	uint8_t head[INDEX_HEAD], nr[4];
 	int err = get(r, r->index, 0, head, sizeof(head));
 	uint32_t one;
 
@@ -91,37 +97,53 @@ static int open_index(struct rows *r)
 	if (memcmp(head, INDEX_MARK, sizeof(INDEX_MARK) - 1) ||
 	    number(r, head + sizeof(INDEX_MARK) - 1, 4) != 1)
 		return bad(r, "its index is damaged");
-	r->nr = (uint32_t)number(r, head + INDEX_HEAD, 4);
-	if ((uint64_t)r->nr * 4 > r->index->bytes - sizeof(head))
+	if (head[INDEX_HEAD - 1] == INDEX_DENSE) {
+		r->nr = (uint32_t)r->c->cnodes;
+		return 0;
+	}
+	if (head[INDEX_HEAD - 1] != INDEX_SPARSE)
+		return bad(r, "its index is of a type that is not known");
+	err = get(r, r->index, sizeof(head), nr, sizeof(nr));
+	if (err)
+		return err;
+	r->nr = (uint32_t)number(r, nr, sizeof(nr));
+	if ((uint64_t)r->nr * 4 > r->index->bytes - sizeof(head) - sizeof(nr))
 		return bad(r, "its index is too short");
 	r->cnodes = malloc((uint64_t)r->nr * 4 + 1);
-	return r->cnodes ? get(r, r->index, sizeof(head), r->cnodes, (uint64_t)r->nr * 4) : -ENOMEM;
+	return r->cnodes ? get(r, r->index, sizeof(head) + sizeof(nr), r->cnodes, (uint64_t)r->nr * 4) : -ENOMEM;
+}
+
+/* @info tells where one of the rows is, whose streams begin at @first */
+static int place_row(struct rows *r, const uint8_t *info, uint64_t first)
+{
+	uint64_t unpacked = number(r, info, 8), at = number(r, info + 8, 8), bytes = number(r, info + 16, 8);
+
+	if (!bytes)
+		return 0;
+	if (unpacked % r->row_bytes || unpacked / r->row_bytes >= r->nr || r->packed[unpacked / r->row_bytes].bytes)
+		return bad(r, "its data do not fit its index");
+	if (at > r->data->bytes - first || bytes > r->data->bytes - first - at)
+		return bad(r, "its data are too short");
+	r->packed[unpacked / r->row_bytes] = (struct packed){ first + at, bytes };
+	return 0;
 }
 
 static int open_packed(struct rows *r)
 {
 	uint8_t head[sizeof(ZDATA_MARK) - 1 + 8], *infos;
-	uint64_t at, i;
+	uint64_t nr, i;
 	int err = get(r, r->data, 0, head, sizeof(head));
 
 	if (err)
 		return err;
-	if (number(r, head + sizeof(ZDATA_MARK) - 1, 8) != r->nr ||
-	    (uint64_t)r->nr * INFO_BYTES > r->data->bytes)
+	nr = number(r, head + sizeof(ZDATA_MARK) - 1, 8);
+	if (nr > r->nr || nr * INFO_BYTES > r->data->bytes)
 		return bad(r, "its data do not fit its index");
-	infos = malloc((uint64_t)r->nr * INFO_BYTES + 1);
-	r->packed = malloc(((uint64_t)r->nr + 1) * sizeof(*r->packed));
-	err = infos && r->packed ? get(r, r->data, sizeof(head), infos, (uint64_t)r->nr * INFO_BYTES) : -ENOMEM;
-	at = sizeof(head) + (uint64_t)r->nr * INFO_BYTES;
-	for (i = 0; !err && i < r->nr; i++) {
-		uint64_t bytes = number(r, infos + i * INFO_BYTES + 16, 8);
-
-		r->packed[i] = at;
-		if (bytes > r->data->bytes - at)
-			err = bad(r, "its data are too short");
-		at += bytes;
-		r->packed[i + 1] = at;
-	}
+	infos = malloc(nr * INFO_BYTES + 1);
+	r->packed = calloc((uint64_t)r->nr + 1, sizeof(*r->packed));
+	err = infos && r->packed ? get(r, r->data, sizeof(head), infos, nr * INFO_BYTES) : -ENOMEM;
+	for (i = 0; !err && i < nr; i++)
+		err = place_row(r, infos + i * INFO_BYTES, sizeof(head) + nr * INFO_BYTES);
 	free(infos);
 	return err;
 }
@@ -137,6 +159,8 @@ static int open_data(struct rows *r)
 	r->row = malloc(r->row_bytes + 1);
 	if (!r->row)
 		return -ENOMEM;
+	if (!r->row_bytes)
+		r->nr = 0;
 	if (!memcmp(mark, ZDATA_MARK, sizeof(mark)))
 		return open_packed(r);
 	r->first = sizeof(DATA_MARK) - 1;
@@ -145,7 +169,7 @@ static int open_data(struct rows *r)
 	return 0;
 }
 
-/* Row @i into r->row; a packed row of no bytes is all zero */
+/* Row @i into r->row */
 static int read_row(struct rows *r, uint32_t i)
 {
 	uLongf len = (uLongf)r->row_bytes;
@@ -154,7 +178,7 @@ static int read_row(struct rows *r, uint32_t i)
 
 	if (!r->packed)
 		return get(r, r->data, r->first + i * r->row_bytes, r->row, r->row_bytes);
-	bytes = r->packed[i + 1] - r->packed[i];
+	bytes = r->packed[i].bytes;
 	if (!bytes) {
 		memset(r->row, 0, r->row_bytes);
 		return 0;
@@ -166,7 +190,7 @@ static int read_row(struct rows *r, uint32_t i)
 		if (!r->in)
 			return -ENOMEM;
 	}
-	err = get(r, r->data, r->packed[i], r->in, bytes);
+	err = get(r, r->data, r->packed[i].at, r->in, bytes);
 	if (err)
 		return err;
 	return uncompress(r->row, &len, r->in, bytes) == Z_OK && len == r->row_bytes ? 0 :
@@ -184,6 +208,11 @@ static int cmp_u64(const void *a, const void *b)
 static int is_root(const struct vmp_cube *c, uint64_t cnode)
 {
 	return c->roots.nr && bsearch(&cnode, c->roots.v, c->roots.nr, sizeof(cnode), cmp_u64);
+}
+
+static uint64_t cnode_of(const struct rows *r, uint32_t i)
+{
+	return r->cnodes ? number(r, r->cnodes + 4 * (uint64_t)i, 4) : i;
 }
 
 static uint64_t extend(uint64_t n, unsigned int bytes)
@@ -230,7 +259,7 @@ static int sum_rows(struct rows *r, uint32_t first, uint32_t nr, union vmp_cube_
 			out[j].d = r->m->type == VMP_CUBE_MIN ? INFINITY : -INFINITY;
 	}
 	for (i = 0; !err && i < r->nr; i++) {
-		if (r->m->inclusive && !is_root(r->c, number(r, r->cnodes + 4 * (uint64_t)i, 4)))
+		if (r->m->inclusive && !is_root(r->c, cnode_of(r, i)))
 			continue;
 		err = read_row(r, i);
 		for (j = 0; !err && j < nr; j++)

@@ -100,6 +100,16 @@ static uint64_t jump_slot(const uint8_t *code, size_t len, uint64_t addr)
 	return addr + i + 6 + (uint64_t)(int64_t)(int32_t)le32toh(disp);
 }
 
+/* Linkers do not tell it of a static program's, where stubs begin at once */
+static size_t stub_bytes(const GElf_Shdr *sh, const Elf_Data *d)
+{
+	const uint8_t *code = d->d_buf;
+
+	if (sh->sh_entsize == 8 || sh->sh_entsize == 16)
+		return sh->sh_entsize;
+	return d->d_size >= 16 && jump_slot(code, 8, sh->sh_addr) && jump_slot(code + 8, 8, sh->sh_addr + 8) ? 8 : 16;
+}
+
 static int walk_section(const struct plt *p, const char *name)
 {
 	GElf_Shdr sh;
@@ -109,7 +119,7 @@ static int walk_section(const struct plt *p, const char *name)
 
 	if (!d)
 		return 0;
-	step = sh.sh_entsize == 8 ? 8 : 16;
+	step = stub_bytes(&sh, d);
 	for (at = 0; !err && d->d_size - at >= step; at += step) {
 		uint64_t slot = jump_slot((const uint8_t *)d->d_buf + at, step, sh.sh_addr + at);
 		const char *callee = slot ? slot_name(p, slot) : NULL;

@@ -39,6 +39,7 @@ struct vmp_elf {
 	uint64_t debug_bias;	/* address here less address in the debug file */
 	struct segment seg[SEGMENTS_MAX];
 	int nr_seg;
+	int fixed;		/* it runs at its link-time addresses only */
 	int stripped;
 	struct vmp_symtab symtab;
 	VMP_VEC(char *) made;	/* names that are not in the file */
@@ -59,7 +60,9 @@ static void read_segments(struct parse *p)
 {
 	size_t n = 0, i;
 	GElf_Phdr ph;
+	GElf_Ehdr h;
 
+	p->e->fixed = gelf_getehdr(p->f->elf, &h) && h.e_type == ET_EXEC;
 	if (elf_getphdrnum(p->f->elf, &n))
 		return;
 	for (i = 0; i < n && p->e->nr_seg < SEGMENTS_MAX; i++) {
@@ -364,38 +367,99 @@ int vmp_elf_open(struct vmp_elf **out, const char *path)
 	return vmp_elf_open_place(out, &place);
 }
 
+static int holds(const struct segment *s, uint64_t offset)
+{
+	/* the kernel maps whole pages: what lies before the segment in its
+	   first page belongs to none */
+	return offset >= s->offset && offset - s->offset < s->bytes;
+}
+
+/* Link-time addresses less offsets in the file */
+static uint64_t shift(const struct segment *s)
+{
+	return s->vaddr - s->offset;
+}
+
+/* How far the program was moved, if @map is one of segment @s */
+static uint64_t moved(const struct segment *s, const struct vmp_elf_map *map)
+{
+	return map->start - map->pgoff - shift(s);
+}
+
+/* Is the mapping one of a segment of a program that was moved by @by? */
+static int fits(const struct vmp_elf *e, const struct vmp_elf_map *map, uint64_t by)
+{
+	int i;
+
+	for (i = 0; i < e->nr_seg; i++)
+		if (moved(&e->seg[i], map) == by && map->pgoff >= (e->seg[i].offset & ~(PAGE - 1)) &&
+		    map->pgoff < e->seg[i].offset + e->seg[i].bytes)
+			return 1;
+	return 0;
+}
+
+/* How well the mappings go with the first of them being one of segment @s */
+static unsigned int plausibility(const struct vmp_elf *e, const struct segment *s, const struct vmp_elf_map *maps,
+				 unsigned int nr)
+{
+	unsigned int n = 0, i;
+
+	if (!nr || (e->fixed && moved(s, &maps[0])))
+		return 0;
+	for (i = 0; i < nr; i++)
+		n += fits(e, &maps[i], moved(s, &maps[0]));
+	return n;
+}
+
+int vmp_elf_overlap(const struct vmp_elf *e, uint64_t offset)
+{
+	int i, n = 0;
+
+	for (i = 0; i < e->nr_seg; i++)
+		n += holds(&e->seg[i], offset);
+	return n > 1;
+}
+
 /*
- * A page in the file may lie in two segments, at two addresses: the mapping
- * tells which is meant.  Otherwise the first that holds the offset.
+ * What lies in two segments has two addresses.  All of a program is moved by
+ * the same distance, so that the places of its mappings tell which is meant;
+ * where they do not, neither is.
  */
-static const struct segment *segment_of(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset)
+static const struct segment *segment_of(const struct vmp_elf *e, const struct vmp_elf_map *maps, unsigned int nr,
+					uint64_t offset)
 {
 	const struct segment *found = NULL;
-	int i;
+	unsigned int n, best = 0;
+	int i, equal = 0, overlap = vmp_elf_overlap(e, offset);
 
 	for (i = 0; i < e->nr_seg; i++) {
 		const struct segment *s = &e->seg[i];
 
-		/* the kernel maps whole pages: what lies before the segment in its
-		   first page belongs to none */
-		if (offset < s->offset || offset - s->offset >= s->bytes)
+		if (!holds(s, offset) || (found && shift(s) == shift(found)))
 			continue;
-		if ((s->offset & ~(PAGE - 1)) == pgoff)
-			return s;
-		found = found ? found : s;
+		n = overlap ? plausibility(e, s, maps, nr) : 1;
+		equal = n == best || (equal && n < best);
+		if (n > best) {
+			best = n;
+			found = s;
+		}
 	}
-	return found;
+	return equal ? NULL : found;
 }
 
-int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset, uint64_t *vaddr,
-			uint64_t *same)
+int vmp_elf_vaddr_until(const struct vmp_elf *e, const struct vmp_elf_map *maps, unsigned int nr, uint64_t offset,
+			uint64_t *vaddr, uint64_t *same)
 {
-	const struct segment *s = segment_of(e, pgoff, offset);
+	const struct segment *s = segment_of(e, maps, nr, offset);
+	int i;
 
 	if (!s)
 		return -ENOENT;
 	*vaddr = s->vaddr + (offset - s->offset);
 	*same = s->offset + s->bytes;
+	for (i = 0; i < e->nr_seg; i++)
+		if (e->seg[i].offset > offset && e->seg[i].offset < *same)
+			*same = e->seg[i].offset;
 	return 0;
 }
 
@@ -403,7 +467,7 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 {
 	uint64_t same;
 
-	return vmp_elf_vaddr_until(e, UINT64_MAX, offset, vaddr, &same);
+	return vmp_elf_vaddr_until(e, NULL, 0, offset, vaddr, &same);
 }
 
 const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len)

@@ -45,17 +45,26 @@ int vmp_elf_open_memory(struct vmp_elf **e, const void *data, size_t len);
 
 /**
  * vmp_elf_vaddr() - Link-time address of a file offset.
- * Return: 0, or -ENOENT (no executable segment holds the offset).
+ * Return: 0, or -ENOENT (no executable segment holds the offset, or several do).
  */
 int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr);
 
+/** vmp_elf_overlap() - Do several segments hold the offset? */
+int vmp_elf_overlap(const struct vmp_elf *e, uint64_t offset);
+
+/* A mapping of the file: where it begins, in memory and in the file */
+struct vmp_elf_map {
+	uint64_t start, pgoff;
+};
+
 /**
  * vmp_elf_vaddr_until() - The same for an offset within a mapping.
- * @pgoff: File offset of the mapping's begin, by which segments that overlap are told apart.
- * @same:  Offsets from @offset until before this one are in the same segment.
+ * @maps: That mapping, and where segments overlap what else of the file the program has mapped,
+ *        by which they are told apart.
+ * @same: Offsets from @offset until before this one are in the same segment.
  */
-int vmp_elf_vaddr_until(const struct vmp_elf *e, uint64_t pgoff, uint64_t offset, uint64_t *vaddr,
-			uint64_t *same);
+int vmp_elf_vaddr_until(const struct vmp_elf *e, const struct vmp_elf_map *maps, unsigned int nr, uint64_t offset,
+			uint64_t *vaddr, uint64_t *same);
 
 /**
  * vmp_elf_code() - The bytes of an executable segment from a link-time address on.

@@ -3,7 +3,10 @@
  * ksyms.c - kallsyms text to a symbol table.
  *
  * kallsyms has no sizes: a symbol reaches to the next one, but not into
- * another module, and never further than SYMBOL_MAX.
+ * another module, and never further than SYMBOL_MAX.  Made code (BPF programs,
+ * trampolines, probes' pages) lies anywhere, beside code without symbols, such
+ * as classic BPF: an agent tells how long it is, else it reaches to the end of
+ * its page.
  */
 #include "model/ksyms.h"
 
@@ -14,7 +17,29 @@
 #define SYMBOL_MAX	(1ULL << 20)
 #define PAGE		4096ULL
 
-/* "address type name[\t[module]]"; 1 when @sym was filled */
+static uint64_t page_end(uint64_t addr)
+{
+	return addr < UINT64_MAX - PAGE ? (addr | (PAGE - 1)) + 1 : UINT64_MAX;
+}
+
+/* "[bpf]", "[__builtin__ftrace]", "[__builtin__kprobes]" */
+static int is_made(const char *module)
+{
+	return !strncmp(module, "[bpf]", 5) || !strncmp(module, "[__builtin__", 12);
+}
+
+/* What follows the module: its symbol's bytes, of made code */
+static void take_bytes(struct vmp_symbol *sym, const char *p, const char *end)
+{
+	uint64_t bytes;
+
+	p += strspn(p, "\t ");
+	if (vmp_text_unhex(&p, end, &bytes) && p == end && bytes <= SYMBOL_MAX &&
+	    sym->start + bytes > sym->start)
+		sym->end = sym->start + bytes;
+}
+
+/* "address type name[\t[module][\tbytes]]"; 1 when @sym was filled */
 static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 		      struct vmp_strings *strings, int *err)
 {
@@ -39,6 +64,10 @@ static int parse_line(char *line, char *end, struct vmp_symbol *sym,
 		module += strspn(module, "\t ");
 		if (*module == '[')
 			sym->module = vmp_strings_add(strings, module, strcspn(module, "\t "), err);
+		if (is_made(module)) {
+			sym->limit = page_end(addr);
+			take_bytes(sym, module + strcspn(module, "\t "), end);
+		}
 	}
 	sym->rank = type == 'T' ? VMP_SYM_GLOBAL : type == 't' ? VMP_SYM_LOCAL : VMP_SYM_WEAK;
 	return *name != 0;
@@ -62,8 +91,8 @@ static void limit_to_modules(struct vmp_symtab *t)
 	for (i = 0; i < t->sym.nr; i++) {
 		if (i + 1 < t->sym.nr && v[i].module == v[i + 1].module)
 			continue;
-		limit = (v[i].start | (PAGE - 1)) + 1;
-		if (limit > v[i].start && limit < v[i].limit)
+		limit = page_end(v[i].start);
+		if (limit < v[i].limit)
 			v[i].limit = limit;
 	}
 }

@@ -195,3 +195,19 @@ const struct vmp_map *vmp_space_map(const struct vmp_space *s, uint32_t image, u
 
 	return vmp_space_map_until(s, image, version, addr, &same);
 }
+
+int vmp_space_each_map(const struct vmp_space *s, uint32_t image, uint32_t file,
+		       int (*fn)(void *arg, const struct vmp_map *map), void *arg)
+{
+	const struct vmp_image *im;
+	uint32_t i;
+	int n, err = 0;
+
+	for (n = 0; image != VMP_NONE && n <= VMP_FORKS_MAX; n++, image = im->parent) {
+		im = &s->images.v[image];
+		for (i = 0; i < im->maps.nr && !err; i++)
+			if (im->maps.v[i].file == file)
+				err = fn(arg, &im->maps.v[i]);
+	}
+	return err;
+}

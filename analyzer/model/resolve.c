@@ -155,6 +155,8 @@ static int keep_object(struct vmp_model *m, int err, struct vmp_elf *e, uint32_t
 	return 0;
 }
 
+#define MAPS_MAX	32	/* of a file, that are compared */
+
 /* An address in a mapped file */
 struct in_file {
 	const char *module;
@@ -162,9 +164,22 @@ struct in_file {
 	size_t build_id_len;
 	uint64_t ip;
 	uint64_t same;		/* the mapping holds up to here */
-	uint64_t pgoff;		/* file offset of the mapping */
 	uint64_t offset;	/* file offset of ip */
+	struct vmp_elf_map maps[MAPS_MAX];	/* the one in question; all of the file where its segments overlap */
+	unsigned int nr_maps;
 };
+
+/* Return: 1 when there is no room for another one */
+static int add_map(struct in_file *in, uint64_t start, uint64_t pgoff)
+{
+	in->maps[in->nr_maps++] = (struct vmp_elf_map){ start, pgoff };
+	return in->nr_maps == MAPS_MAX;
+}
+
+static int add_guest_map(void *in, const struct vmp_map *map)
+{
+	return add_map(in, map->start, map->pgoff);
+}
 
 /* "[libfoo.so+0x1234 build-id 0123456789abcdef]" */
 static int unknown(struct vmp_model *m, struct vmp_place *p, enum vmp_why why, const struct vmp_elf *e,
@@ -231,7 +246,7 @@ static int file_symbol(struct vmp_model *m, struct vmp_elf *e, const struct in_f
 
 	if (!e)
 		return unknown(m, p, VMP_WHY_NO_OBJECT, e, in, in->offset);
-	if (vmp_elf_vaddr_until(e, in->pgoff, in->offset, &vaddr, &end))
+	if (vmp_elf_vaddr_until(e, in->maps, in->nr_maps, in->offset, &vaddr, &end))
 		return unknown(m, p, VMP_WHY_NO_SYMBOL, e, in, in->offset);
 	sym = vmp_symtab_find_until(vmp_elf_symtab(e), vaddr, &same);
 	if (sym) {
@@ -319,10 +334,14 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 	module = base_name(vmp_model_name(m, f->path));
 	in = (struct in_file){
 		.module = *module ? module : "?", .build_id = f->build_id, .build_id_len = f->build_id_len,
-		.ip = ip, .same = same, .pgoff = map->pgoff, .offset = ip - map->start + map->pgoff,
+		.ip = ip, .same = same, .offset = ip - map->start + map->pgoff,
+		.maps = { { map->start, map->pgoff } }, .nr_maps = 1,
 	};
 	p->elf = f->elf;
-	return file_symbol(m, m->elfs.v[f->elf - 1], &in, p);
+	e = m->elfs.v[f->elf - 1];
+	if (e && vmp_elf_overlap(e, in.offset))
+		vmp_space_each_map(&vm->space, image, map->file, add_guest_map, &in);
+	return file_symbol(m, e, &in, p);
 }
 
 int vmp_resolve_host_kernel(struct vmp_model *m, uint64_t ip, struct vmp_place *p)
@@ -337,7 +356,7 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 	const struct vmp_host_proc *proc = vmp_host_proc(m, tgid);
 	const struct vmp_host_map *map = vmp_host_map(proc, ip);
 	const char *path;
-	uint32_t *known, n;
+	uint32_t *known, n, i;
 	struct vmp_elf *e;
 	struct in_file in;
 	int err;
@@ -359,9 +378,13 @@ int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struc
 			return err;
 	}
 	in = (struct in_file){
-		.module = base_name(path), .ip = ip, .same = map->end, .pgoff = map->pgoff,
-		.offset = ip - map->start + map->pgoff,
+		.module = base_name(path), .ip = ip, .same = map->end, .offset = ip - map->start + map->pgoff,
+		.maps = { { map->start, map->pgoff } }, .nr_maps = 1,
 	};
 	p->elf = n;
-	return file_symbol(m, m->elfs.v[n - 1], &in, p);
+	e = m->elfs.v[n - 1];
+	for (i = 0; e && vmp_elf_overlap(e, in.offset) && i < proc->maps.nr; i++)
+		if (proc->maps.v[i].path == map->path && add_map(&in, proc->maps.v[i].start, proc->maps.v[i].pgoff))
+			break;
+	return file_symbol(m, e, &in, p);
 }

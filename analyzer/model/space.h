@@ -186,6 +186,13 @@ const struct vmp_map *vmp_space_map(const struct vmp_space *s, uint32_t image, u
 const struct vmp_map *vmp_space_map_until(const struct vmp_space *s, uint32_t image, uint32_t version,
 					  uint64_t addr, uint64_t *same);
 
+/**
+ * vmp_space_each_map() - All mappings of a file that an image has, or had, or that those it was forked from have.
+ * @fn: Its non-zero result ends the run, and is returned.
+ */
+int vmp_space_each_map(const struct vmp_space *s, uint32_t image, uint32_t file,
+		       int (*fn)(void *arg, const struct vmp_map *map), void *arg);
+
 void vmp_space_init(struct vmp_space *s);
 void vmp_space_deinit(struct vmp_space *s);
 

@@ -21,9 +21,9 @@ void vmp_bulk_clear(struct vmp_bulk *bulk)
 	bulk->first = bulk->nr = 0;
 }
 
-void vmp_bulk_ksyms(struct vmp_bulk *bulk)
+void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module)
 {
-	int ret = vmp_ksyms_open(&bulk->ksyms, "/proc/kallsyms");
+	int ret = vmp_ksyms_open(&bulk->ksyms, "/proc/kallsyms", module);
 
 	if (ret)
 		vmp_log(VMP_LOG_NOTICE, "cannot read /proc/kallsyms: %s; the guest's kernel functions will have no names",

@@ -26,8 +26,8 @@ void vmp_bulk_init(struct vmp_bulk *bulk);
 /** vmp_bulk_clear() - Forget requests and symbols. */
 void vmp_bulk_clear(struct vmp_bulk *bulk);
 
-/** vmp_bulk_ksyms() - Send the kernel's symbols (again). */
-void vmp_bulk_ksyms(struct vmp_bulk *bulk);
+/** vmp_bulk_ksyms() - Send the kernel's symbols (again); @module: as vmp_ksyms_open(). */
+void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module);
 
 /** vmp_bulk_request() - Return: 0, or -ENOBUFS (too many wait). */
 int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request);

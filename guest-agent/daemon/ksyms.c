@@ -10,7 +10,10 @@
 #include <unistd.h>
 #include <vmprof/agent_proto.h>
 
+#include "module.h"
+
 #define STEP_BYTES	(64U << 10)
+#define SIZE_BYTES	17U	/* of a tab and a number */
 
 struct line {
 	unsigned long long address;
@@ -20,7 +23,7 @@ struct line {
 
 void vmp_ksyms_init(struct vmp_ksyms *k)
 {
-	*k = (struct vmp_ksyms){ .fd = -1 };
+	*k = (struct vmp_ksyms){ .fd = -1, .module = -1 };
 }
 
 void vmp_ksyms_clear(struct vmp_ksyms *k)
@@ -31,9 +34,10 @@ void vmp_ksyms_clear(struct vmp_ksyms *k)
 	vmp_ksyms_init(k);
 }
 
-int vmp_ksyms_open(struct vmp_ksyms *k, const char *path)
+int vmp_ksyms_open(struct vmp_ksyms *k, const char *path, int module)
 {
 	vmp_ksyms_clear(k);
+	k->module = module;
 	k->fd = open(path, O_RDONLY | O_CLOEXEC);
 	return k->fd < 0 ? -errno : 0;
 }
@@ -79,9 +83,26 @@ static int compare_lines(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p;	/* keep the kernel's order of aliases */
 }
 
+/* Code that was made while the kernel runs, such as BPF programs: beside it lies code that has no symbol. */
+static int is_made(const struct line *line)
+{
+	return memmem(line->p, line->len, "\t[bpf]", 6) || memmem(line->p, line->len, "\t[__builtin__", 13);
+}
+
+/* Return: bytes put */
+static size_t put_symbol(char *to, const struct line *line, int module)
+{
+	uint64_t bytes;
+
+	memcpy(to, line->p, line->len);
+	if (module < 0 || !is_made(line) || vmp_module_symbol(module, line->address, &bytes) || !bytes)
+		return line->len;
+	return line->len - 1 + (size_t)sprintf(to + line->len - 1, "\t%llx\n", (unsigned long long)bytes);
+}
+
 static int sort_lines(struct vmp_ksyms *k)
 {
-	size_t nr = 0, i = 0;
+	size_t nr = 0, made = 0, i = 0;
 	const char *p, *end = k->text + k->bytes;
 	struct line *lines;
 	char *sorted, *to;
@@ -89,25 +110,28 @@ static int sort_lines(struct vmp_ksyms *k)
 	for (p = k->text; p < end; p++)
 		nr += *p == '\n';
 	lines = malloc((nr + 1) * sizeof(*lines));
-	sorted = malloc(k->bytes + 1);
-	if (!lines || !sorted) {
-		free(lines);
-		free(sorted);
+	if (!lines)
 		return -ENOMEM;
-	}
 	for (p = k->text; p < end; p += lines[i++].len) {
 		lines[i].address = strtoull(p, NULL, 16);
 		lines[i].p = p;
 		lines[i].len = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) + 1 - p);
+		made += (size_t)is_made(&lines[i]);
+	}
+	k->room = k->bytes + made * SIZE_BYTES + 1;	/* and what sprintf() ends with */
+	sorted = malloc(k->room);
+	if (!sorted) {
+		free(lines);
+		return -ENOMEM;
 	}
 	qsort(lines, nr, sizeof(*lines), compare_lines);
-	for (to = sorted, i = 0; i < nr; to += lines[i++].len)
-		memcpy(to, lines[i].p, lines[i].len);
+	for (to = sorted, i = 0; i < nr; i++)
+		to += put_symbol(to, &lines[i], k->module);
+	k->bytes = (size_t)(to - sorted);
 	free(lines);
 	free(k->text);
 	k->text = sorted;
-	k->room = k->bytes + 1;
-	return 0;
+	return k->bytes <= VMPROF_KSYMS_BYTES_MAX ? 0 : -EFBIG;
 }
 
 static int finish_text(struct vmp_ksyms *k)

@@ -17,6 +17,7 @@ struct vmp_ksyms {
 	size_t partial;		/* bytes after them, of a line not read to its end */
 	size_t room;
 	int ready;		/* text is whole and sorted */
+	int module;		/* the guest module's device, -1 none */
 };
 
 void vmp_ksyms_init(struct vmp_ksyms *k);
@@ -24,8 +25,12 @@ void vmp_ksyms_init(struct vmp_ksyms *k);
 /** vmp_ksyms_clear() - Stop reading, free the text. */
 void vmp_ksyms_clear(struct vmp_ksyms *k);
 
-/** vmp_ksyms_open() - Begin to read @path.  Return: 0 or -errno. */
-int vmp_ksyms_open(struct vmp_ksyms *k, const char *path);
+/**
+ * vmp_ksyms_open() - Begin to read @path.
+ * @module: The guest module's device, to be asked how long made code is; -1 none.
+ * Return: 0 or -errno.
+ */
+int vmp_ksyms_open(struct vmp_ksyms *k, const char *path, int module);
 
 /**
  * vmp_ksyms_step() - Read some more.

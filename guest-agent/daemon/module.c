@@ -62,6 +62,15 @@ int vmp_module_lost(int fd, struct vmpg_lost *lost)
 	return control(fd, VMPG_IOC_LOST, lost);
 }
 
+int vmp_module_symbol(int fd, uint64_t address, uint64_t *bytes)
+{
+	struct vmpg_symbol symbol = { .address = address };
+	int ret = control(fd, VMPG_IOC_SYMBOL, &symbol);
+
+	*bytes = symbol.bytes;
+	return ret;
+}
+
 ssize_t vmp_module_read(int fd, void *buf, size_t len)
 {
 	ssize_t n = read(fd, buf, len);

@@ -242,7 +242,7 @@ static void on_start(struct vmp_session *s, uint64_t token)
 	s->state = VMP_RUNNING;
 	s->modules_checked_ms = vmp_now_ms();
 	s->modules = vmp_ksyms_modules(MODULES_PATH);
-	vmp_bulk_ksyms(&s->bulk);
+	vmp_bulk_ksyms(&s->bulk, s->module);
 }
 
 /* Modules came or went: the kernel's symbols are sent again. */
@@ -257,7 +257,7 @@ static void check_modules(struct vmp_session *s)
 	if (modules == s->modules)
 		return;
 	s->modules = modules;
-	vmp_bulk_ksyms(&s->bulk);
+	vmp_bulk_ksyms(&s->bulk, s->module);
 }
 
 /* Ask for the last snapshot; while another one is being made, later. */

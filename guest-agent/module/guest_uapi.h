@@ -20,6 +20,9 @@
  *   STOP      no more events; what is in the ring can still be read.  A
  *             snapshot that is not finished is given up
  *   LOST      loss by cause since the device was opened
+ *   SYMBOL    how long the kernel's symbol is that begins at an address, which
+ *             /proc/kallsyms does not tell; -ENOENT: none begins there.  Modules of
+ *             earlier packages do not know it (-ENOTTY)
  *
  * close() stops and frees everything; the module can then be unloaded.
  */
@@ -52,6 +55,11 @@ struct vmpg_lost {
 	__u64 count[VMPROF_GLOST_NR];
 };
 
+struct vmpg_symbol {
+	__u64 address;
+	__u64 bytes;		/* filled */
+};
+
 /* One record of read(); the payload follows, padded to 8 bytes */
 struct vmpg_record {
 	__u32 len;		/* of the payload, without padding; <= VMPROF_FRAME_MAX */
@@ -64,8 +72,10 @@ struct vmpg_record {
 #define VMPG_IOC_STOP		_IO('V', 0x42)
 #define VMPG_IOC_SNAPSHOT	_IOW('V', 0x43, __u64)	/* token of SNAP_BEGIN and SNAP_END */
 #define VMPG_IOC_LOST		_IOR('V', 0x44, struct vmpg_lost)
+#define VMPG_IOC_SYMBOL		_IOWR('V', 0x45, struct vmpg_symbol)
 
 _Static_assert(sizeof(struct vmpg_query) == 40, "uapi size");
 _Static_assert(sizeof(struct vmpg_lost) == 64, "uapi size");
+_Static_assert(sizeof(struct vmpg_symbol) == 16, "uapi size");
 _Static_assert(sizeof(struct vmpg_record) == 8, "uapi size");
 #endif /* VMPROF_GUEST_UAPI_H */

@@ -8,9 +8,12 @@
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/irqflags.h>
+#include <linux/kallsyms.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <asm/cpufeature.h>
@@ -87,12 +90,33 @@ static void fill_query(struct vmpg_query *q)
 	local_irq_restore(irq);
 }
 
+/* By the one function for this that modules may call: "name+0xoffset/0xbytes [module]" */
+static int fill_symbol(struct vmpg_symbol *symbol)
+{
+	char *text = kmalloc(KSYM_SYMBOL_LEN, GFP_KERNEL), *plus;
+	unsigned long offset, bytes = 0;
+	int ret = -ENOENT;
+
+	if (!text)
+		return -ENOMEM;
+	sprint_symbol(text, symbol->address);
+	plus = strrchr(text, '+');
+	if (plus && sscanf(plus, "+%lx/%lx", &offset, &bytes) == 2 && !offset) {
+		symbol->bytes = bytes;
+		ret = 0;
+	}
+	kfree(text);
+	return ret;
+}
+
 static long guest_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
 	struct vmpg_query query;
+	struct vmpg_symbol symbol;
 	struct vmpg_lost lost;
 	u64 token;
+	int ret;
 
 	switch (cmd) {
 	case VMPG_IOC_QUERY:
@@ -112,6 +136,11 @@ static long guest_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case VMPG_IOC_LOST:
 		vmpg_session_lost(&lost);
 		return copy_to_user(user, &lost, sizeof(lost)) ? -EFAULT : 0;
+	case VMPG_IOC_SYMBOL:
+		if (copy_from_user(&symbol, user, sizeof(symbol)))
+			return -EFAULT;
+		ret = fill_symbol(&symbol);
+		return ret ?: copy_to_user(user, &symbol, sizeof(symbol)) ? -EFAULT : 0;
 	}
 	return -ENOTTY;
 }

@@ -292,7 +292,9 @@ struct vmprof_agent_lost {
 /*
  * A piece of the guest's kernel symbols: text as in /proc/kallsyms, text
  * symbols (t T w W) only, sorted by address, each line
- *   "address type name[\t[module]]\n".
+ *   "address type name[\t[module][\tbytes]]\n"
+ * with the symbol's length, hexadecimal, where the agent knows it: of code that the
+ * kernel made (modules bpf and __builtin__*), beside which lies code without symbols.
  * A line may span two pieces.  total is the same in all of them.  Modules that
  * come or go while the session runs make the agent send all of it again.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // page.js - the pages of vmprof report --html in Debian's Chromium, as TAP.  PAGES: the folder they are in.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { done, is, launch, ok, run } from './tap.js';
@@ -20,6 +20,12 @@ async function open(file, options = {}) {
 	page.on('console', (m) => page.trouble.push(`console: ${m.text()}`));
 	page.on('pageerror', (e) => page.trouble.push(`error: ${e.message}`));
 	page.on('dialog', (x) => { page.trouble.push(`dialog: ${x.message()}`); x.dismiss(); });
+	// what a person would notice: the thread did not listen for so many ms
+	await page.addInitScript(() => {
+		window.pauses = [];
+		window.observer = new PerformanceObserver((list) => pauses.push(...list.getEntries().map((e) => e.duration)));
+		observer.observe({ type: 'longtask', buffered: true });
+	});
 	page.on('request', (r) => { if (r.url() !== url && !r.url().startsWith('data:')) page.trouble.push(`request: ${r.url()}`); });
 	// time of its thread: other work of the machine's does not count
 	const metrics = await context.newCDPSession(page);
@@ -34,6 +40,12 @@ const text = (page, selector) => page.locator(selector).first().textContent();
 const boxNames = (page) => page.locator('#flame .box').evaluateAll((all) => all.map((b) => b.getAttribute('aria-label')));
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
 const range = (page) => page.locator('.lanes').evaluate((x) => [Number(x.dataset.from), Number(x.dataset.to)]);
+
+// The longest pause since it was last asked for, in ms; up to 50 none
+const pause = (page) => page.evaluate(async () => {
+	await new Promise((done) => { setTimeout(done, 100); });
+	return Math.round(Math.max(0, ...pauses.splice(0), ...observer.takeRecords().map((e) => e.duration)));
+});
 
 async function hostile() {
 	const page = await open(join(dir, 'hostile.html'));
@@ -187,7 +199,36 @@ async function looks() {
 	}
 }
 
-for (const test of [hostile, flame, deep, time, lists, looks])
+// A session of a million samples
+async function million() {
+	const limit = 1000, file = join(dir, 'million.html');
+	const bytes = statSync(file).size;
+	ok(bytes < 5000000, `the page of a million samples has ${bytes} bytes`);
+	const page = await open(file);
+	const first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+	ok(first < 10 * limit, `it shows something after ${Math.round(first)} ms`);
+	let ms = await pause(page);
+	ok(ms < limit, `while it opens, the longest pause is ${ms} ms`);
+	await page.keyboard.press('/');
+	await page.keyboard.type('_1');
+	const found = Number.parseInt((await text(page, 'output[for=flame-search]')).replace(',', ''));
+	ok(found > 1000, `a search finds ${found}`);
+	await page.keyboard.press('Enter');
+	ms = await pause(page);
+	ok(ms < limit, `while it searches, the longest pause is ${ms} ms`);
+	await page.fill('#table-search', '_1');
+	ok(await page.locator('#list tbody tr').count() > 10, 'so does one in the list');
+	await page.click('#list th button:text("Function")');
+	ms = await pause(page);
+	ok(ms < limit, `while the list is searched and sorted, the longest pause is ${ms} ms`);
+	await page.evaluate(() => { setTimeout(() => { for (const t = performance.now(); performance.now() < t + 150;); }); });
+	ms = await pause(page);
+	ok(ms >= 150, `a pause of 150 ms would be seen: ${ms} ms`);
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+}
+
+for (const test of [hostile, flame, deep, time, lists, looks, million])
 	await run(test);
 done();
 await browser.close();

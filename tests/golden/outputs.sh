@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # outputs.sh - every output that golden tests compare; sourced in tests/golden.
 
+out=${O:-../../build}
+case $out in
+/* | ../*) ;;
+*) out=../../$out ;;
+esac
+out=$(cd "$out" && pwd)
+
 golden_suffixes="txt process.txt exit.txt tree.txt tree.json exits.txt steal.txt columns.json diff.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
-	profile.json xml indented.xml"
+	profile.json xml indented.xml branches.txt bolt.txt"
+
+# golden_objects NAME - the objects of NAME.vmprof are looked for in the golden tests alone.
+golden_objects()
+{
+	export VMPROF_OBJCACHE=objects VMPROF_DEBUG_PATH=/nowhere
+	[ ! -d "$1.objects" ] || VMPROF_OBJCACHE=$1.objects
+}
 
 # golden_outputs NAME DIR - write the outputs of NAME.vmprof as DIR/NAME.*
 golden_outputs()
 {
-	local out=${O:-../../build} suffix option
-	case $out in
-	/* | ../*) ;;
-	*) out=../../$out ;;
-	esac
-	export VMPROF_OBJCACHE=objects
+	local suffix option
+	golden_objects "$1"
 	"$out/vmprof" report "$1.vmprof" > "$2/$1.txt" &&
 	"$out/vmprof" report --by process "$1.vmprof" > "$2/$1.process.txt" &&
 	"$out/vmprof" report --by exit --all-host "$1.vmprof" > "$2/$1.exit.txt" &&
@@ -43,7 +53,23 @@ golden_outputs()
 	END
 	# without capstone there is no instruction mix
 	grep -q HAVE_CAPSTONE "$out/config.h" || cp "$1.xml" "$1.indented.xml" "$2"
+	"$out/vmprof" branches "$1.vmprof" > "$2/$1.branches.txt" 2>&1
+	golden_bolt "$1" "$2"
 	golden_page "$1" "$2"
+}
+
+# The files of its folder, one after the other; of a capture without branches what is said
+golden_bolt()
+{
+	local folder=$2/$1.bolt file
+
+	if "$out/vmprof" export --format bolt -o "$folder" "$1.vmprof" > /dev/null 2> "$2/$1.bolt.txt"; then
+		for file in "$folder"/*; do
+			echo "${file##*/}"
+			cat "$file"
+		done > "$2/$1.bolt.txt"
+		rm -r "$folder"
+	fi
 }
 
 # The data within the page; nothing where vmprof was built without it

@@ -3,7 +3,8 @@
 # html.t - vmprof report --html as a user types it.
 set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
-vmprof=${O:-$src/build}/vmprof
+O=${O:-$src/build}
+vmprof=$O/vmprof
 capture=$src/tests/golden/made.vmprof
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -44,4 +45,8 @@ mkfifo "$tmp/fifo" && { timeout 120 cat "$tmp/fifo" > "$tmp/through" & } && run 
 echo precious > "$tmp/other" && ln -s other "$tmp/p.html.new" && run --html "$tmp/p.html" "$capture" && cmp -s "$tmp/p.html" "$tmp/a.html" && [ "$(cat "$tmp/other")" = precious ]; ok $? "a link that somebody planted beside it is not followed"
 (ulimit -f 8; trap '' XFSZ; run --html "$tmp/a.html" "$capture")
 [ $? = 1 ] && cmp -s "$tmp/through" "$tmp/a.html" && [ -z "$(find "$tmp" -name 'a.html.*')" ]; ok $? "a file that does not fit leaves the old one, and nothing beside it"
+# for the browser tests
+mkdir -p "$O/pages" && "$O/gen-capture" --samples 1000000 "$tmp/bench" 2> "$tmp/err" &&
+	VMPROF_OBJCACHE=$tmp/bench/objects run --html "$O/pages/million.html" "$tmp/bench/bench.vmprof" &&
+	[ "$(stat -c %s "$O/pages/million.html")" -lt 5000000 ]; ok $? "the page of a million samples is smaller than 5 MB"
 echo "1..$nr"

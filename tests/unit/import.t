@@ -42,11 +42,17 @@ if command -v xmllint > /dev/null; then
 else
 	skip "its numbers" "libxml2-utils is not installed"
 fi
-for how in packed=1 big=1 gz=1 "packed=1 big=1 gz=1"; do
+for how in packed=1 big=1 gz=1 "packed=1 big=1 gz=1" dense=1 "packed=1 backward=1" "packed=1 holes=1" \
+	"packed=1 backward=1 holes=1 dense=1 big=1"; do
 	# shellcheck disable=SC2086
 	python3 "$src/tests/unit/export/cubex.py" "$tmp/other.cubex" $how &&
 		import "$tmp/other.cubex" | cmp -s - "$tmp/plain.xml"; ok $? "the same with $how"
 done
+if command -v xmllint > /dev/null; then
+	python3 "$src/tests/unit/export/cubex.py" "$tmp/other.cubex" roots=2 packed=1 && import "$tmp/other.cubex" > "$tmp/plain.xml"
+	[ "$(value 1 1 visits)" = 15 ]; ok $? "with two roots, exclusive metrics are summed over both trees"
+	[ "$(value 1 1 execution_time)" = 113 ]; ok $? "and inclusive ones are those of both roots"
+fi
 # more values than are held at once: the same numbers, by several runs
 python3 "$src/tests/unit/export/cubex.py" "$tmp/wide.cubex" processes=6000 threads=1 counters=200 &&
 	import "$tmp/wide.cubex" -o "$tmp/wide.xml"; ok $? "6000 processes and 203 metrics are read"
@@ -98,11 +104,12 @@ refuses 'line 1' "$tmp/bad.xml" "so are entities that grow without end"
 echo '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><process id="&x;"/>' > "$tmp/bad.xml"; refuses 'line 1' "$tmp/bad.xml" "and those that name files"
 : > "$tmp/empty"; refuses 'line' "$tmp/empty" "an empty file is refused"
 head -c 3000 "$tmp/plain.cubex" > "$tmp/cut.cubex"; refuses 'the archive is damaged' "$tmp/cut.cubex" "a .cubex that is cut is refused"
+python3 "$src/tests/unit/export/cubex.py" "$tmp/packed.cubex" packed=1
 python3 - "$tmp" << 'END'
 import sys, tarfile, io
 d = sys.argv[1]
-def change(name, out, f):
-    with tarfile.open(f"{d}/plain.cubex") as a, tarfile.open(f"{d}/{out}", "w", format=tarfile.USTAR_FORMAT) as b:
+def change(name, out, f, file="plain"):
+    with tarfile.open(f"{d}/{file}.cubex") as a, tarfile.open(f"{d}/{out}", "w", format=tarfile.USTAR_FORMAT) as b:
         for m in a.getmembers():
             data = a.extractfile(m).read()
             data = f(data) if m.name == name else data
@@ -112,11 +119,17 @@ def change(name, out, f):
 change("0.data", "short.cubex", lambda x: x[:-8])
 change("0.index", "many.cubex", lambda x: x[:18] + b"\xff\xff\xff\x7f" + x[22:])
 change("0.data", "mark.cubex", lambda x: b"X" + x[1:])
+change("0.data", "twice.cubex", lambda x: x[:43] + bytes(8) + x[51:], "packed")
+change("0.data", "behind.cubex", lambda x: x[:51] + b"\xff" + x[52:], "packed")
+change("0.index", "type.cubex", lambda x: x[:17] + b"\x02" + x[18:])
 change("anchor.xml", "anchor.cubex", lambda x: None)
 change("anchor.xml", "ids.cubex", lambda x: x.replace(b'location Id="3"', b'location Id="9"'))
 END
 refuses 'metric 0: its file is too short' "$tmp/short.cubex" "data that are too short for their index are refused"
 refuses 'metric 0: its index is too short' "$tmp/many.cubex" "an index that claims too much is refused"
+refuses 'metric 0: its data do not fit its index' "$tmp/twice.cubex" "a row that is there twice is refused"
+refuses 'metric 0: its data are too short' "$tmp/behind.cubex" "a packed row that lies behind the data is refused"
+refuses 'metric 0: its index is of a type' "$tmp/type.cubex" "an index of an unknown type is refused"
 refuses 'metric 0: its data have no mark' "$tmp/mark.cubex" "data without their mark are refused"
 refuses 'holds no anchor.xml' "$tmp/anchor.cubex" "an archive without anchor.xml is refused"
 refuses 'not numbered from 0 on' "$tmp/ids.cubex" "locations with wrong ids are refused"

@@ -48,7 +48,7 @@ VMPROF_OBJCACHE=$tmp/nothing run "$made"
 	grep -q "the program's file is not in the object cache" "$tmp/out"; ok $? "objects missing: module, offset and build-id, and a note"
 
 # Where else files are found
-small=$(find "$src/tests/golden/objects" -type f)
+small=$(find "$src/tests/golden/objects/u-1000" -type f)
 lib=$tmp/root/usr/lib/libsmall.so
 mkdir -p "${lib%/*}" && cp "$small" "$lib"
 run --sysroot "$tmp/nothing" "$made"; tells 1 "cannot open the folder $tmp/nothing of --sysroot" "no such --sysroot: exit 1"

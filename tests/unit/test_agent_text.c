@@ -8,8 +8,24 @@
 
 #include <stdlib.h>
 
+#include <sys/ioctl.h>
+
 #include "guest-agent/daemon/ksyms.c"
+/* The module of a kernel with made code at one address */
+static int module_ioctl(int fd, unsigned long request, void *arg)
+{
+	struct vmpg_symbol *symbol = arg;
+
+	if (fd != 3 || request != VMPG_IOC_SYMBOL || symbol->address != 0xffffffffc0200100) {
+		errno = ENOENT;
+		return -1;
+	}
+	symbol->bytes = 0x1234;
+	return 0;
+}
+#define ioctl module_ioctl
 #include "guest-agent/daemon/module.c"
+#undef ioctl
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/procfs.c"
 #include "guest-agent/daemon/elf_id.c"
@@ -36,7 +52,7 @@ static char *ksyms_of(const char *text, size_t *bytes)
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
 	vmp_ksyms_init(&k);
-	assert_int_equal(vmp_ksyms_open(&k, name), 0);
+	assert_int_equal(vmp_ksyms_open(&k, name, 3), 0);
 	unlink(name);
 	while (vmp_ksyms_step(&k) == 1)
 		;
@@ -72,6 +88,26 @@ static void test_ksyms(void **state)
 				  "ffffffff81000008 W weak\n"
 				  "ffffffff81000010 T second\n"
 				  "ffffffffc0001000 t in_module\t[mod]\n");
+	free(text);
+}
+
+/* The module is asked about what kallsyms does not end. */
+static void test_ksyms_made(void **state)
+{
+	size_t bytes;
+	char *text = ksyms_of("ffffffffc0200100 t bpf_prog_6deef7357e7b4530_sd_fw\t[bpf]\n"
+			      "ffffffffc0200100 t in_module\t[mod]\n"
+			      "ffffffffc0200100 t bpf_in_kernel\n"
+			      "ffffffffc0200080 t bpf_prog_03e7f62b2a9c4a12\t[bpf]\n"
+			      "ffffffffc0200100 t ftrace_trampoline\t[__builtin__ftrace]\n", &bytes);
+
+	(void)state;
+	assert_string_equal(text, "ffffffffc0200080 t bpf_prog_03e7f62b2a9c4a12\t[bpf]\n"
+				  "ffffffffc0200100 t bpf_prog_6deef7357e7b4530_sd_fw\t[bpf]\t1234\n"
+				  "ffffffffc0200100 t in_module\t[mod]\n"
+				  "ffffffffc0200100 t bpf_in_kernel\n"
+				  "ffffffffc0200100 t ftrace_trampoline\t[__builtin__ftrace]\t1234\n");
+	assert_int_equal(bytes, strlen(text));
 	free(text);
 }
 
@@ -300,6 +336,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ksyms),
+		cmocka_unit_test(test_ksyms_made),
 		cmocka_unit_test(test_ksyms_long),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_ksyms_empty),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_symbols.c - names for addresses: real ELF files made by the compiler
- * (PIE, shared, stripped), kallsyms text, demangling.
+ * (PIE, shared, stripped), demangling.
  */
 #include "gen.h"
 
@@ -10,7 +10,6 @@
 
 #include "model/demangle.h"
 #include "model/elfsyms.h"
-#include "model/ksyms.h"
 #include "model/objcache.h"
 #include "report/profile.h"
 
@@ -402,73 +401,6 @@ static void test_cache_keys(void **state)
 	assert_string_equal(other, "");
 }
 
-/* -------------------------------------------------------------- kallsyms */
-
-static struct vmp_symtab table;
-static struct vmp_strings strings;
-static char *text;
-
-static void parse(const char *s)
-{
-	text = strdup(s);
-	assert_int_equal(vmp_strings_init(&strings), 0);
-	assert_int_equal(vmp_ksyms_parse(&table, text, strlen(text), &strings), 0);
-}
-
-static void put_back(void)
-{
-	vmp_symtab_free(&table);
-	vmp_strings_deinit(&strings);
-	free(text);
-}
-
-static const char *ksym(uint64_t addr)
-{
-	const struct vmp_symbol *s = vmp_symtab_find(&table, addr);
-
-	return s ? s->name : "(none)";
-}
-
-static void test_kallsyms(void **state)
-{
-	(void)state;
-	parse("ffffffff81000000 T startup_64\n"
-	      "ffffffff81000000 T _stext\n"
-	      "ffffffff81000100 t local\n"
-	      "ffffffff81000100 W weak\n"
-	      "ffffffff81000200 D data\n"
-	      "garbage\n"
-	      "ffffffff8100030z T broken\n"
-	      "ffffffff81000300 T \n"
-	      "ffffffff81000400 T last\n"
-	      "ffffffffc0000ff0 t mod_end\t[mod]\n"
-	      "ffffffffc0009000 t other_fn\t[other]\n"
-	      "ffffffffc000a000 t cut_li");
-	assert_string_equal(ksym(0xffffffff81000000), "startup_64");
-	assert_string_equal(ksym(0xffffffff810000ff), "startup_64");
-	assert_string_equal(ksym(0xffffffff81000150), "weak");
-	assert_string_equal(ksym(0xffffffff81000250), "weak");	/* data is no end */
-	assert_string_equal(ksym(0xffffffff81000450), "last");
-	assert_string_equal(ksym(0xffffffffc0000ff8), "mod_end");
-	assert_string_equal(ksym(0xffffffffc0001000), "(none)");	/* behind the module */
-	assert_string_equal(ksym(0xffffffffc0009100), "other_fn");
-	assert_string_equal(ksym(0xffffffffc000a000), "(none)");
-	assert_string_equal(ksym(0x1000), "(none)");
-	assert_string_equal(vmp_strings_get(&strings, vmp_symtab_find(&table, 0xffffffffc0009100)->module),
-			    "[other]");
-	put_back();
-}
-
-/* A host that hides addresses gives zeros: no symbols, not one at 0. */
-static void test_hidden_kallsyms(void **state)
-{
-	(void)state;
-	parse("0000000000000000 T startup_64\n0000000000000000 T other\n");
-	assert_int_equal(table.sym.nr, 0);
-	assert_string_equal(ksym(0), "(none)");
-	put_back();
-}
-
 static void test_demangle(void **state)
 {
 	char buf[256], bomb[500] = "_Z1f";
@@ -503,7 +435,6 @@ int main(void)
 		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
 		cmocka_unit_test(test_nested_symbols), cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_find_in_steps), T(test_guest_function), T(test_objects_by_domain), cmocka_unit_test(test_cache_keys),
-		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_hidden_kallsyms),
 		cmocka_unit_test(test_demangle),
 	};
 

@@ -3,13 +3,22 @@
 # long: yes
 # A million calls of nonsense on the guest module's device, in a guest that panics at a warning.
 . /src/tests/lab/cases/common.sh
-plan 6
+plan 7
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 lab_guest_put web01 "$LAB_SHARE/storm/ioctls" /opt/storm
 lab_ssh web01 'systemctl stop vmprof-agent; modprobe vmprof_guest'
 boot=$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)
+# bytes_at ADDRESS: of the kernel's symbol there, by VMPG_IOC_SYMBOL
+bytes_at()
+{
+	lab_ssh web01 "perl -e 'open F, q(+<), q(/dev/vmprof_guest) or die; \$b = pack q(QQ), hex shift, 0;
+		ioctl F, 0xc0105645, \$b or die; print unpack q(x8Q), \$b' $1"
+}
+read -r program next <<< "$(lab_ssh web01 "grep -F '[bpf]' /proc/kallsyms | sort | head -2 | cut -d' ' -f1 | tr '\n' ' '")"
+bytes=$(bytes_at "$program")
+ok "it knows how long a BPF program is: ${bytes:-?} bytes" [ "${bytes:-0}" -gt 0 -a "${bytes:-0}" -le $((0x${next:-0} - 0x${program:-0})) ]
 fails "the device is root's and the agent's" lab_ssh web01 'setpriv --reuid 65534 --clear-groups /opt/storm/ioctls 1 1'
 like "a million calls" "$(lab_ssh web01 '/opt/storm/ioctls 1000000 1' 2>&1)" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
 is "the guest is the same" "$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)" "$boot"

@@ -34,16 +34,16 @@ static uint64_t any(void)
 /* Numbers of the device's own and others near them; those that do much work are rare. */
 static unsigned long request(void)
 {
-	static const unsigned long quick[] = { VMPG_IOC_QUERY, VMPG_IOC_LOST };
+	static const unsigned long quick[] = { VMPG_IOC_QUERY, VMPG_IOC_LOST, VMPG_IOC_SYMBOL };
 	static const unsigned long slow[] = { VMPG_IOC_START, VMPG_IOC_STOP, VMPG_IOC_SNAPSHOT };
 	uint64_t r = any();
 
 	if (r % 4096 == 0)
 		return slow[(r >> 12) % 3];
 	if (r % 4 == 0)
-		return quick[(r >> 12) % 2];
+		return quick[(r >> 12) % 3];
 	if (r % 4 == 1)
-		return quick[(r >> 12) % 2] ^ (0x10000UL << (r >> 20) % 14);	/* another size, direction */
+		return quick[(r >> 12) % 3] ^ (0x10000UL << (r >> 20) % 14);	/* another size, direction */
 	r = any();
 	return (_IOC_NR(r) & ~7UL) == 0x40 && _IOC_TYPE(r) == 'V' ? 0 : r;
 }

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_agent_bulk.c - what the agent sends within the host's credit: kernel symbols,
+ * objects, JIT maps; and files that cannot be read.
+ */
+#include "agent_talk.h"
+
+/* A module that was loaded in the session: all symbols once more, from their beginning */
+static void test_modules_change(void **state)
+{
+	struct vmprof_credit credit = { .bytes = htole64(1 << 26) };
+	struct vmp_agent_msg m;
+	int begun = 0, whole = 0, round;
+
+	(void)state;
+	start(1 << 26);
+	for (round = 1; round <= 2; round++) {
+		do {
+			m = hear_type(VMPROF_MSG_KSYMS);
+			begun += !m.ksyms.offset;
+			whole += m.ksyms.offset + m.ksyms.text.len == m.ksyms.total;
+		} while (whole < round);
+		assert_int_equal(begun, round);
+		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		assert_int_equal(hear().type, 0);	/* nothing has changed */
+		agent.modules++;
+		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
+	}
+}
+
+/* The vdso as an object, whole, in pieces, within the credit */
+static void test_object(void **state)
+{
+	struct vmprof_get_object get = { .file = htole32(1), .len = htole32(UINT32_MAX) };
+	struct vmprof_credit more = { .bytes = htole64(1000) };
+	struct {
+		struct vmprof_map map;
+		char path[6];
+	} map_msg = {
+		.map = { .start = htole64(1ULL << 40), .end = htole64((1ULL << 40) + 8192),
+			 .flags = htole16(VMPROF_MAP_VDSO), .path_len = htole32(6) },
+		.path = "[vdso]",
+	};
+	size_t got = 0, spent = 0, given = 0;
+	struct vmp_agent_msg m;
+
+	(void)state;
+	if (!vmp_vdso_bytes())
+		skip();
+	start(0);
+	agent.bulk.ksyms_active = 0;
+	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 6);
+	m = hear_type(VMPROF_MSG_FILE);
+	assert_int_equal(m.file.bytes, vmp_vdso_bytes());
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	while (got < vmp_vdso_bytes()) {
+		m = hear();
+		if (!m.type) {
+			assert_true(given <= vmp_vdso_bytes() + 100000);
+			tell(VMPROF_MSG_CREDIT, &more, sizeof(more));
+			given += 1000;
+			continue;
+		}
+		assert_int_equal(m.type, VMPROF_MSG_OBJECT);
+		assert_int_equal(m.object.status, 0);
+		assert_int_equal(m.object.offset, got);
+		assert_memory_equal(m.object.data.p, vdso()->begin + got, m.object.data.len);
+		got += m.object.data.len;
+		spent += m.object.data.len + sizeof(struct vmprof_object);
+		assert_true(spent <= given);
+	}
+	assert_int_equal(got, vmp_vdso_bytes());
+	assert_int_equal(hear().type, 0);
+	assert_clean();
+}
+
+/* The symbols that a distribution stripped from a file and keeps below another folder */
+static void test_debug_file(void **state)
+{
+	struct vmprof_get_object get = { .file = htole32(1 | VMPROF_OBJECT_DEBUG), .len = htole32(6) };
+	const struct vmp_msg_file id = { .build_id = { 0xab, 0xcd, 0x01 }, .build_id_len = 3 };
+	struct vmprof_credit credit = { .bytes = htole64(100000) };
+	struct vmp_agent_msg m;
+	char cmd[256];
+
+	(void)state;
+	strcpy(debug_root + sizeof(debug_root) - 7, "XXXXXX");
+	assert_non_null(mkdtemp(debug_root));
+	start(0);
+	agent.bulk.ksyms_active = 0;
+	tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
+	agent.files.file = calloc(1, sizeof(*agent.files.file));
+	agent.files.nr = agent.files.room = agent.files.sent = 1;
+	agent.files.file[0].path = strdup("/nowhere");
+	agent.files.file[0].tgid = 0x7fffffff;	/* gone */
+	agent.files.file[0].looked_at = 1;
+	agent.files.file[0].flags = VMPROF_FILE_NO_ACCESS;
+	agent.files.file[0].id.len = id.build_id_len;
+	memcpy(agent.files.file[0].id.bytes, id.build_id, id.build_id_len);
+
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.file, 1 | VMPROF_OBJECT_DEBUG);
+	assert_int_equal(m.object.status, ENOENT);
+
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s/.build-id/ab && printf 'some symbols' > %s/.build-id/ab/cd01.debug",
+		 debug_root, debug_root);
+	assert_int_equal(system(cmd), 0);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, 0);
+	assert_int_equal(m.object.total, 12);
+	assert_int_equal(m.object.data.len, 6);
+	assert_memory_equal(m.object.data.p, "some s", 6);
+	get.offset = htole64(6);
+	get.len = htole32(1000);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.offset, 6);
+	assert_memory_equal(m.object.data.p, "ymbols", 6);
+	assert_int_equal(m.object.data.len, 6);
+
+	/* the file itself is another object */
+	get.file = htole32(1);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, EACCES);
+	assert_clean();
+	snprintf(cmd, sizeof(cmd), "rm -r %s", debug_root);
+	assert_int_equal(system(cmd), 0);
+}
+
+/* A process that says to have code of its own making, and the map that it wrote */
+static pid_t made_code(char path[64], const char *text)
+{
+	struct vmprof_map map = { .tsc = htole64(5), .start = htole64(0x1000), .end = htole64(0x2000),
+				  .flags = htole16(VMPROF_MAP_ANON) };
+	pid_t pid = fork();
+	FILE *f;
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	snprintf(path, 64, "/tmp/perf-%d.map", pid);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	map.tgid = htole32((uint32_t)pid);
+	module_put(VMPROF_MSG_MAP, &map, sizeof(map));
+	return pid;
+}
+
+static void end_process(pid_t pid, const char *path)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unlink(path);
+}
+
+static void assert_jitmap(const char *text)
+{
+	const struct vmp_agent_msg m = hear_type(VMPROF_MSG_JITMAP);
+
+	assert_int_equal(m.jitmap.tsc, 5);
+	assert_int_equal(m.jitmap.text.len, strlen(text));
+	assert_memory_equal(m.jitmap.text.p, text, strlen(text));
+}
+
+/* What a program appended is there before DONE, and what it wrote before its exit too */
+static void test_jit_map(void **state)
+{
+	struct vmprof_proc gone = { .tgid = 0, .flags = htole32(VMPROF_PROC_LAST) };
+	char one[64], two[64];
+	pid_t first, second;
+	FILE *f;
+
+	(void)state;
+	start(1 << 20);
+	agent.bulk.ksyms_active = 0;
+	module_snapshot_end(7);
+	first = made_code(one, "1000 10 one\n");
+	assert_jitmap("1000 10 one\n");
+	second = made_code(two, "2000 10 two\n");
+	assert_jitmap("2000 10 two\n");
+
+	f = fopen(two, "ae");
+	fputs("2010 10 last words\n", f);
+	fclose(f);
+	end_process(second, two);
+	gone.tgid = gone.pid = htole32((uint32_t)second);
+	module_put(VMPROF_MSG_EXIT, &gone, sizeof(gone));
+	assert_jitmap("2010 10 last words\n");
+
+	f = fopen(one, "ae");
+	fputs("1010 10 appended\n", f);
+	fclose(f);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	assert_jitmap("1010 10 appended\n");
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+	assert_int_equal(agent.jit.nr, 0);
+	assert_int_equal(agent.jit.lost, 0);
+	assert_clean();
+	end_process(first, one);
+}
+
+/* A host that gives no credit: the end is waited for, but not for ever, and the loss is told */
+static void test_jit_map_without_credit(void **state)
+{
+	char path[64];
+	pid_t pid;
+
+	(void)state;
+	start(0);
+	module_snapshot_end(7);
+	pid = made_code(path, "1000 10 one\n");
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 7);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+	assert_int_equal(hear().type, 0);
+	assert_int_equal(agent.state, VMP_DRAINING);
+	agent.drain_until_ms = 1;
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_JIT], 1);
+	assert_int_equal(hear().type, VMPROF_MSG_DONE);
+	end_process(pid, path);
+}
+
+/* A host of version 1 would give no credit for them */
+static void test_jit_map_unwanted(void **state)
+{
+	char path[64];
+	pid_t pid;
+
+	(void)state;
+	replay("host-1-start");
+	hear_type(VMPROF_MSG_SNAP_BEGIN);
+	pid = made_code(path, "1000 10 one\n");
+	assert_int_equal(hear_type(VMPROF_MSG_MAP).map.tgid, pid);
+	assert_int_equal(agent.jit.nr, 0);
+	end_process(pid, path);
+}
+
+static void serve_nobody(int fd, struct vmp_reader_page *page)
+{
+	(void)fd;
+	(void)page;
+	pause();
+}
+
+/* A file whose reading does not end: events pass it by, it is told without, the loss is told */
+static void test_stuck_file(void **state)
+{
+	struct {
+		struct vmprof_map map;
+		char path[8];
+	} map_msg = {
+		.map = { .end = htole64(8192), .ino = htole64(3), .dev_minor = htole32(77), .path_len = htole32(8) },
+		.path = "/no/file",
+	};
+	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5) };
+
+	(void)state;
+	agent.reader.serve = serve_nobody;
+	start(0);
+	module_snapshot_end(7);
+	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 8);
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	assert_int_equal(hear_type(VMPROF_MSG_MAP).map.ino, 3);
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	agent.reader.asked_ms -= VMP_READER_PATIENCE_MS;
+	assert_int_equal(hear_type(VMPROF_MSG_FILE).file.flags, VMPROF_FILE_NO_ACCESS);
+	agent.lost_checked_ms = 0;
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_STUCK], 1);
+
+	/* another one at the end: DONE does not wait for ever */
+	map_msg.map.ino = htole64(4);
+	map_msg.map.dev_minor = htole32(78);
+	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 8);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(8);
+	work();
+	assert_int_equal(agent.state, VMP_DRAINING);
+	agent.drain_until_ms = 1;
+	assert_int_equal(hear_type(VMPROF_MSG_FILE).file.ino, 4);
+	assert_int_equal(hear_type(VMPROF_MSG_LOST).lost.count[VMPROF_GLOST_STUCK], 2);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+	assert_clean();
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_modules_change), T(test_object), T(test_debug_file), T(test_jit_map),
+		T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_agent_degraded.c - the agent without its module, or with one that does not start. */
+#include "agent_talk.h"
+
+/* Without the module: who lives and who begins, but no CR3, and it says so. */
+static void test_degraded(void **state)
+{
+	struct vmp_agent_msg m;
+	int procs = 0, perf, forks = 0, ends = 0;
+	pid_t pid;
+
+	(void)state;
+	module.present = 0;
+	greet(1 << 30);
+	m = hear_type(VMPROF_MSG_HELLO);
+	assert_true(m.hello.flags & VMPROF_HELLO_NO_MODULE);
+	assert_int_equal(m.hello.module_error, ENOENT);
+	tell_token(VMPROF_MSG_START, 7);
+	hear_type(VMPROF_MSG_SNAP_BEGIN);
+	agent.bulk.ksyms_active = 0;
+	do {
+		m = hear();
+		assert_int_not_equal(m.type, 0);
+		procs += m.type == VMPROF_MSG_PROC;
+		if (m.type == VMPROF_MSG_PROC)
+			assert_int_equal(m.proc.cr3, 0);
+	} while (m.type != VMPROF_MSG_SNAP_END);
+	assert_true(procs > 0);
+	perf = agent.sideband.nr > 0;		/* where the kernel lets us */
+	assert_int_equal(vmp_session_timeout_ms(&agent), perf ? VMP_SIDEBAND_LOOK_MS : LOST_CHECK_MS);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	tell_token(VMPROF_MSG_STOP, 8);
+	do {
+		m = hear();
+		assert_int_not_equal(m.type, 0);
+		if (m.type != VMPROF_MSG_FORK && m.type != VMPROF_MSG_EXIT)
+			continue;
+		forks += m.type == VMPROF_MSG_FORK && m.proc.tgid == (uint32_t)pid;
+		ends += m.type == VMPROF_MSG_EXIT && m.proc.tgid == (uint32_t)pid &&
+			m.proc.flags & VMPROF_PROC_LAST;
+	} while (m.type != VMPROF_MSG_SNAP_END);
+	assert_int_equal(m.token.token, 8);
+	assert_int_equal(forks, perf);
+	assert_int_equal(ends, perf);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+	assert_clean();
+}
+
+/* Nor with perf: the host learns that what /proc shows is not all, from before the snapshot on */
+static void test_proc_only(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	module.present = 0;
+	perf_call = -1;
+	greet(0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	work();
+	perf_call = __NR_perf_event_open;
+	do {
+		m = hear();
+		assert_int_not_equal(m.type, 0);
+	} while (m.type != VMPROF_MSG_LOST);
+	assert_int_equal(m.lost.count[VMPROF_GLOST_MISSED], 1);
+	assert_int_equal(agent.sideband.nr, 0);
+	assert_true(m.lost.tsc < agent.snapshot_tsc);
+}
+
+/* A module that is there and fails only now: HELLO was wrong, so the host starts over and hears why. */
+static void refuses(int error)
+{
+	struct vmp_agent_msg m;
+
+	module.tracing = 0;
+	greet(0);
+	assert_false(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_NO_MODULE);
+	tell_token(VMPROF_MSG_START, 7);
+	m = hear();
+	assert_int_equal(m.type, VMPROF_MSG_HELLO);
+	assert_true(m.hello.flags & VMPROF_HELLO_UNASKED);
+	greet(1 << 20);
+	m = hear_type(VMPROF_MSG_HELLO);
+	assert_int_equal(m.hello.flags & (VMPROF_HELLO_UNASKED | VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED),
+			 VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED);
+	assert_int_equal(m.hello.module_error, error);
+	tell_token(VMPROF_MSG_START, 8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
+	agent.bulk.ksyms_active = 0;
+	hear_type(VMPROF_MSG_PROC);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+	tell_token(VMPROF_MSG_STOP, 9);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 9);
+	assert_clean();
+}
+
+static void test_start_refused(void **state)
+{
+	(void)state;
+	host_session = 1;
+	module.start_error = -ENOMEM;
+	refuses(ENOMEM);
+	host_session = 2;		/* another session tries again */
+	module.start_error = 0;
+	module.snapshot_error = -EIO;
+	refuses(EIO);
+	host_session = 3;
+	module.snapshot_error = 0;
+	start(0);
+	assert_int_equal(module.tracing, 1);
+	host_session = 0;
+}
+
+/* An old host does not greet again but goes on with the conversation: no CR3s, yet all that /proc tells */
+static void test_start_refused_old_host(void **state)
+{
+	(void)state;
+	module.start_error = -ENOMEM;
+	greet(0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	assert_true(hear().hello.flags & VMPROF_HELLO_NO_MODULE);
+	tell_token(VMPROF_MSG_START, 8);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
+	agent.bulk.ksyms_active = 0;
+	hear_type(VMPROF_MSG_PROC);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_degraded), T(test_proc_only), T(test_start_refused), T(test_start_refused_old_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_fetch.c - objects and their debug files as they come from an agent, into the cache. */
+#include "cached.h"
+
+#define SECOND 1000000000ULL
+
+static uint64_t now_ns;
+
+static int piece(uint32_t file, uint64_t offset, uint64_t total, const char *data, uint32_t status)
+{
+	const struct vmp_msg_object o = {
+		.file = file, .status = status, .offset = offset, .total = total,
+		.data = { data, (uint32_t)strlen(data) },
+	};
+
+	return vmp_fetch_object(&fetch, &o, now_ns);
+}
+
+/* What is asked for now; 0 nothing */
+static uint32_t asks(void)
+{
+	struct vmp_msg_get_object ask;
+
+	return vmp_fetch_next(&fetch, now_ns, &ask) ? ask.file : 0;
+}
+
+static void test_fetch(void **state)
+{
+	char path[4096], *data;
+	size_t len;
+
+	(void)state;
+	now_ns = SECOND;
+	assert_int_equal(add(7, 8, (const uint8_t *)"\xab\xcd", 2, "u-1/abcd"), 0);
+	assert_int_equal(add(8, 3, NULL, 0, "u-1/x0123"), 0);
+	assert_string_equal(fetch.items[0].build_id, "abcd");
+	assert_int_equal(asks(), 7);
+	assert_int_equal(asks(), 0);			/* one at a time */
+	assert_int_equal(piece(9, 0, 8, "other", 0), 0);	/* not asked for */
+	assert_int_equal(piece(7, 0, 8, "half", 0), 1);
+	assert_false(vmp_objcache_has("u-1/abcd"));		/* not before it is whole */
+	assert_int_equal(piece(7, 4, 8, "full", 0), 1);
+	assert_true(vmp_objcache_has("u-1/abcd"));
+	vmp_objcache_path(path, sizeof(path), "u-1/abcd");
+	assert_int_equal(vmp_file_read(path, 100, &data, &len), 0);
+	assert_string_equal(data, "halffull");
+	free(data);
+	assert_int_equal(asks(), 8);
+	assert_int_equal(piece(8, 0, 3, "xyz", 0), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.fetched, 2);
+	/* known now: listed, not asked for */
+	assert_int_equal(add(9, 8, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+}
+
+static void test_fetch_refuses(void **state)
+{
+	static const struct { uint64_t offset, total; const char *data; uint32_t status; } bad[] = {
+		{ 0, 9, "x", 0 },	/* another size than was told */
+		{ 4, 8, "x", 0 },	/* a hole */
+		{ 0, 8, "", 2 },	/* the guest could not read it */
+	};
+	char text[128];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(add(1 + i, 8, NULL, 0, "u-1/abcd"), 0);
+		assert_int_not_equal(asks(), 0);
+		assert_int_equal(piece(1 + i, bad[i].offset, bad[i].total, bad[i].data,
+				       bad[i].status), 1);
+		assert_int_equal(fetch.failed, i + 1);
+	}
+	assert_int_equal(files_in_cache(), 0);
+	assert_int_equal(add(1, VMPROF_OBJECT_BYTES_MAX + 1, NULL, 0, "u-1/ef01"),
+			 -ENOBUFS);
+	assert_int_equal(add(1, VMP_FETCH_SUM_BYTES, NULL, 0, "u-1/ef01"), -ENOBUFS);
+	assert_int_equal(fetch.over, 2);
+	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 1);
+	assert_int_equal(fetch.why[VMP_FETCH_ABSENT], 2);
+	assert_int_equal(fetch.why[VMP_FETCH_OVER], 2);
+	assert_string_equal(vmp_fetch_causes(&fetch, text, sizeof(text)),
+			    "2 not there or not to be read, 1 of another build by now, 2 over the limits of one guest");
+	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
+}
+
+/* --objects none: nothing is asked for, and that is no failure */
+static void test_fetch_forbidden(void **state)
+{
+	char text[128];
+
+	(void)state;
+	assert_int_equal(add(1, 8, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(add(2, 8, NULL, 0, "u-1/abce"), 0);
+	vmp_fetch_abort(&fetch, -EPERM);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(asks(), 0);
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(fetch.why[VMP_FETCH_FORBIDDEN], 2);
+	assert_string_equal(vmp_fetch_causes(&fetch, text, sizeof(text)), "2 by --objects none");
+}
+
+/* A stripped library and its debug file, as a distribution makes them, from the compiler */
+static struct {
+	char *binary, *debug;
+	size_t binary_len, debug_len;
+} lib;
+
+static void build_library(void)
+{
+	char path[128];
+
+	assert_int_equal(setenv("DIR", cache, 1), 0);
+	assert_int_equal(system("cd $DIR && echo 'static int f(int x) { return x; } int g(int x) { return f(x); }' > x.c && "
+				"cc -g -shared -fPIC -Wl,--build-id=0xabcdef01 -o whole x.c && "
+				"objcopy --only-keep-debug whole debug && strip -o stripped whole"), 0);
+	snprintf(path, sizeof(path), "%s/stripped", cache);
+	assert_int_equal(vmp_file_read(path, 1 << 20, &lib.binary, &lib.binary_len), 0);
+	snprintf(path, sizeof(path), "%s/debug", cache);
+	assert_int_equal(vmp_file_read(path, 1 << 20, &lib.debug, &lib.debug_len), 0);
+	assert_true(lib.debug_len > 4096);
+	assert_int_equal(system("rm $DIR/x.c $DIR/whole $DIR/stripped $DIR/debug"), 0);
+}
+
+static void free_library(void)
+{
+	free(lib.binary);
+	free(lib.debug);
+}
+
+static int part(uint32_t file, uint64_t offset, uint64_t total, const char *data, size_t len)
+{
+	const struct vmp_msg_object o = {
+		.file = file, .offset = offset, .total = total, .data = { data + offset, (uint32_t)len },
+	};
+
+	return vmp_fetch_object(&fetch, &o, now_ns);
+}
+
+/* The library has come; its debug file is asked for. */
+static void fetch_library(void)
+{
+	struct vmp_msg_get_object ask;
+
+	build_library();
+	now_ns = SECOND;
+	assert_int_equal(add(7, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
+				       "u-1/abcdef01"), 0);
+	assert_int_equal(asks(), 7);
+	part(7, 0, lib.binary_len, lib.binary, lib.binary_len);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(ask.file, 7 | VMPROF_OBJECT_DEBUG);
+	assert_int_equal(ask.offset, 0);
+	assert_int_equal(ask.len, 4096);		/* its size is not known yet */
+}
+
+static void test_fetch_debug(void **state)
+{
+	const uint32_t debug = 7 | VMPROF_OBJECT_DEBUG;
+	struct vmp_msg_get_object ask;
+	char path[4096];
+
+	(void)state;
+	fetch_library();
+	/* within the credit the agent may send less than was asked for */
+	assert_int_equal(part(debug, 0, lib.debug_len, lib.debug, 1000), 1);
+	assert_int_equal(asks(), 0);
+	assert_int_equal(part(debug, 1000, lib.debug_len, lib.debug, 3096), 1);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(ask.file, debug);
+	assert_int_equal(ask.offset, 4096);
+	assert_int_equal(ask.len, lib.debug_len - 4096);
+	assert_int_equal(asks(), 0);
+	assert_false(vmp_fetch_done(&fetch));
+	assert_int_equal(part(debug, 4096, lib.debug_len, lib.debug, lib.debug_len - 4096), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.debug_fetched, 1);
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(vmp_objcache_path(path, sizeof(path) - 6, "u-1/abcdef01"), 0);
+	strcat(path, ".debug");
+	assert_int_equal(access(path, R_OK), 0);
+	assert_int_equal(files_in_cache(), 2);
+
+	/* the next session has both and asks for neither */
+	vmp_fetch_free(&fetch);
+	assert_int_equal(add(9, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
+				       "u-1/abcdef01"), 0);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.failed, 0);
+	free_library();
+}
+
+/* None there (an agent of an earlier version says the same), too large, or of something else:
+   nothing is kept and no binary counts as missing. */
+static void test_fetch_debug_refuses(void **state)
+{
+	const uint32_t debug = 7 | VMPROF_OBJECT_DEBUG;
+
+	(void)state;
+	fetch_library();
+	assert_int_equal(piece(debug, 0, 0, "", ENOENT), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.debug_refused, 0);
+	free_library();
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(remove_cache(NULL), 0);
+	assert_int_equal(make_cache(NULL), 0);
+	fetch_library();
+	assert_int_equal(part(debug, 0, VMP_FETCH_DEBUG_BYTES + 1, lib.debug, 4096), 1);
+	assert_int_equal(asks(), 0);
+	assert_int_equal(fetch.debug_refused, 1);
+	free_library();
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(remove_cache(NULL), 0);
+	assert_int_equal(make_cache(NULL), 0);
+	fetch_library();
+	memset(memmem(lib.debug, 4096, "\xab\xcd\xef\x01", 4), 0, 4);
+	part(debug, 0, lib.debug_len, lib.debug, 4096);
+	assert_int_equal(asks(), debug);
+	part(debug, 4096, lib.debug_len, lib.debug, lib.debug_len - 4096);
+	assert_int_equal(fetch.debug_refused, 1);
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(files_in_cache(), 1);
+	free_library();
+}
+
+static void test_fetch_timeout(void **state)
+{
+	(void)state;
+	now_ns = SECOND;
+	add(1, 8, NULL, 0, "u-1/abcd");
+	add(2, 8, NULL, 0, "abce");
+	assert_int_equal(asks(), 1);
+	piece(1, 0, 8, "ha", 0);
+	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS);
+	assert_int_equal(fetch.failed, 0);
+	vmp_fetch_tick(&fetch, now_ns + VMP_FETCH_PATIENCE_NS + 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(piece(1, 2, 8, "late", 0), 0);
+	vmp_fetch_abort(&fetch, -ECANCELED);
+	assert_int_equal(fetch.failed, 2);
+	assert_int_equal(files_in_cache(), 0);
+}
+
+/* What does not fit any more is counted, and nothing is left of it. */
+static void test_cache_is_full(void **state)
+{
+	uint64_t room = 10;
+
+	(void)state;
+	now_ns = SECOND;
+	fetch.cache_room = &room;
+	add(1, 8, NULL, 0, "u-1/abcd");
+	add(2, 8, NULL, 0, "u-1/abce");
+	add(3, UINT64_MAX / 2, NULL, 0, "u-1/abcf");	/* too much already */
+	assert_int_equal(asks(), 1);
+	assert_int_equal(room, 2);
+	piece(1, 0, 8, "halffull", 0);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(files_in_cache(), 1);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, make_cache, remove_cache)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_forbidden), T(test_fetch_debug),
+		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_mappings.c - what lies at an address: mappings through time, fork and exec; the kernel and its modules. */
+#include "modelled.h"
+
+static void test_maps_in_time(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "app");
+	gen_map(&g, 2100, CR3_A, 10, PROG, 100, "/usr/bin/app");
+	gen_map(&g, 2200, CR3_A, 10, 0x7f0000000000, 0x7f0000010000, 0, 101, "/lib/one.so");
+	gen_map(&g, 3000, CR3_A, 10, 0x7f0000000000, 0x7f0000010000, 0, 102, "/lib/two.so");
+	gen_map(&g, 3100, CR3_A, 10, 0x7f1000000000, 0x7f1000010000, 0, 0, "");
+	gen_guest(&g, GEN_VM, 2010, CR3_A, 3, CODE, 1);	/* its MAP came later: backwards */
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f0000001234, 2);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 3, 0x7f0000001234, 4);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 3, 0x7f1000001234, 8);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 3, 0x7f2000001234, 16);
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f1000001234, 32);	/* told only later */
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[app+0x1000]", "app"), 1);
+	assert_int_equal(of_function("web01", "[one.so+0x1234]", "one.so"), 2);
+	assert_int_equal(of_function("web01", "[two.so+0x1234]", "two.so"), 4);
+	assert_int_equal(of_function("web01", NULL, "[anon]"), 40);
+	assert_int_equal(domain("web01")->why[VMP_WHY_ANON], 40);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 16);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_OBJECT], 7);
+	assert_int_equal(domain("web01")->with_function, 0);
+}
+
+/* Nobody compares a mapping with a million others. */
+static void test_map_flood(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "app");
+	for (i = 0; i < VMP_IMAGE_MAPS_MAX + 1000; i++)
+		gen_map(&g, 2100, CR3_A, 10, 0x7f0000000000 + i * 0x10000ULL, 0x7f0000008000 + i * 0x10000ULL, 0, 101, "/lib/one.so");
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f0000001234, 1);
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, 0x7f0000001234 + i * 0x10000ULL - 0x10000, 2);
+	finish();
+	assert_int_equal(model->vms.v[0].space.maps_over, 1000);
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[one.so+0x1234]", "one.so"), 1);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 2);
+}
+
+static void test_maps_through_fork_and_exit(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "sh");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 99, "/bin/before");
+	gen_map(&g, 1700, CR3_A, 10, PROG, 100, "/bin/sh");
+	gen_proc(&g, VMPROF_MSG_FORK, 2000, CR3_B, 20, 10, 0, "sh");
+	gen_proc(&g, VMPROF_MSG_FORK, 2500, CR3_C, 30, 20, 0, "sh");	/* a fork of the fork */
+	gen_map(&g, 3000, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/late.so");
+	gen_map(&g, 3500, CR3_A, 10, PROG, 103, "/bin/replaced");	/* the parent's, later */
+	gen_exit(&g, 4000, CR3_C, 30, "sh", 0x800000, 0x900000, 102, "/lib/told-at-exit.so");
+	gen_guest(&g, GEN_VM, 2100, CR3_B, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2600, CR3_C, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 2600, CR3_C, 3, 0x801000, 4);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[sh+0x1000]", "sh"), 3);
+	assert_int_equal(of_function("web01", "[told-at-exit.so+0x1000]", NULL), 4);
+}
+
+/* The new program's maps are not the old one's, though the process is. */
+static void test_maps_after_exec(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "sh");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/sh");
+	gen_proc(&g, VMPROF_MSG_EXEC, 2000, CR3_B, 10, 1, 0, "sh");
+	gen_map(&g, 2001, CR3_B, 10, PROG, 101, "/bin/ls");
+	gen_proc(&g, VMPROF_MSG_EXEC, 2002, CR3_B, 10, 1, VMPROF_PROC_EXEC_DONE, "ls");
+	gen_guest(&g, GEN_VM, 1700, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2500, CR3_B, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 2500, CR3_B, 3, 0x990000, 4);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", NULL, "sh"), 1);
+	assert_int_equal(of_function("web01", NULL, "ls"), 2);
+	assert_int_equal(of_function("web01", NULL, "[unknown]"), 4);
+}
+
+static void test_kernel(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T _stext\n"
+		      "ffffffff81000100 t do_something\n"
+		      "ffffffff81000100 T __alias\n"
+		      "ffffffff81000200 T default_idle\n"
+		      "ffffffff81000300 T _etext\n"
+		      "ffffffffc0000010 t virtio_work\t[virtio_net]\n"
+		      "ffffffffc0800010 t other\t[other]\n");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, 0x2000000, 0, 0, VMPROF_PROC_KTHREAD, "swapper/0");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, GEN_KERNEL + 0x110, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, GEN_KERNEL + 0x210, 2);	/* idle on its CR3 */
+	gen_guest(&g, GEN_VM, 2000, 0x2000000, 0, GEN_KERNEL + 0x110, 4);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, 0xffffffffc0000020, 8);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, 0xffffffffc0400000, 16);	/* between modules */
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, 0x7c00, 32);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "do_something", "vmlinux") +
+			 of_function("web01", "__alias", "vmlinux"), 5);
+	assert_int_equal(of_function("web01", "__alias", "vmlinux"), 5);	/* global first */
+	assert_int_equal(of_function("web01", "virtio_work", "[virtio_net]"), 8);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_KSYM], 16);
+	assert_int_equal(domain("web01")->why[VMP_WHY_BOOT], 32);
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "swapper", 0), 6);
+	assert_int_equal(of_process("web01", "app", 10), 57);
+	assert_int_equal(domain("web01")->side[VMP_SIDE_KERNEL], 63);
+}
+
+static void test_no_agent(void **state)
+{
+	(void)state;
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, GEN_KERNEL, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 2);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[guest kernel]", NULL), 1);
+	assert_int_equal(of_function("web01", "[unknown user code]", NULL), 2);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_AGENT], 3);
+	assert_int_equal(domain("web01")->with_process, 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_maps_in_time), T(test_map_flood), T(test_maps_through_fork_and_exit),
+		T(test_maps_after_exec), T(test_kernel), T(test_no_agent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

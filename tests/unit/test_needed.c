@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_needed.c - which of the guest's files a capture needs for its names. */
+#include "modelled.h"
+
+#include "model/needed.h"
+
+struct needed {
+	uint32_t vm[8], file[8];
+	char key[8][VMP_OBJKEY_MAX], path[8][64];
+	int nr;
+};
+
+static int on_needed(void *arg, const struct vmp_needed *needed)
+{
+	struct needed *n = arg;
+
+	assert_true(needed->bytes > 0);
+	assert_true(needed->build_id_len == 2 || strstr(needed->key, "/x"));
+	n->vm[n->nr] = needed->vm;
+	n->file[n->nr] = needed->file;
+	snprintf(n->path[n->nr], sizeof(n->path[0]), "%s", needed->path);
+	snprintf(n->key[n->nr++], sizeof(n->key[0]), "%s", needed->key);
+	return 0;
+}
+
+static void test_needed(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_file(&g, 9, 104, 10, NULL, 0, "/old/handle");
+	gen_hello(&g, 1550, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_map(&g, 1600, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/hot.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x700000, 0x800000, 0, 102, "/lib/cold.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x800000, 0x900000, 0, 103, "/lib/untold.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x900000, 0xa00000, 0, 104, "/old/handle");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_file(&g, 2, 101, 10, NULL, 0, "/lib/hot.so");
+	gen_file(&g, 3, 102, 10, NULL, 0, "/lib/cold.so");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x603000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x801000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x901000, 1);
+	finish();
+	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 2);
+	assert_int_equal(n.file[0], 2);		/* most sampled first */
+	assert_int_equal(n.vm[0], GEN_VM);
+	assert_non_null(strstr(n.key[0], "u-1000/x"));
+	assert_int_equal(n.file[1], 1);
+	assert_string_equal(n.key[1], "u-1000/12ab");
+}
+
+/* A file that only an earlier boot's agent told of, and its like that can be had now */
+static void test_needed_after_reboot(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_map(&g, 1600, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/gone.so");
+	gen_map(&g, 1600, CR3_A, 10, 0x800000, 0x900000, 0, 102, "/bin/copy");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_file(&g, 2, 101, 10, (const uint8_t *)"\x12\xac", 2, "/lib/gone.so");
+	gen_file(&g, 3, 102, 10, (const uint8_t *)"\x12\xab", 2, "/bin/copy");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x801000, 1);
+	g.offset = (uint64_t)-4000;
+	gen_clock_at(&g, GEN_VM, 0, 4000, g.offset);
+	gen_hello(&g, 5000, 2, 0);
+	gen_file(&g, 7, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	finish();
+	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 2);	/* and once only */
+	assert_int_equal(n.file[0], 7);
+	assert_string_equal(n.key[0], "u-1000/12ab");
+	assert_string_equal(n.path[0], "/bin/app");
+	/* the agent has no handle for it, but its build-id says what it is */
+	assert_int_equal(n.file[1], 0);
+	assert_string_equal(n.key[1], "u-1000/12ac");
+	assert_string_equal(n.path[1], "/lib/gone.so");
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_needed), T(test_needed_after_reboot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
