@@ -3,7 +3,7 @@
 # long: yes
 # Programs that make code while they run: one that lives at the end of the session, one that has
 # ended by then, short ones, one that writes a jitdump file, and one in a container. Then
-# Debian's Node.js, in a root of its own (tests/lab/node).
+# Debian's Node.js, in a root of its own (tests/lab/tree).
 . /src/tests/lab/cases/common.sh
 plan 28
 
@@ -48,7 +48,7 @@ is "no sample was lost" "$(case_json .losses.driver.total)" 0
 # --- Node.js; without inlining, so that its functions stay functions
 if [ ! -f "$LAB_SHARE/node/root.tar" ]; then
 	for t in start stop "a function of JavaScript has its name" "another has its own" "they work 3 : 1" "... or nearly so"; do
-		skip "Node.js: $t" "tests/lab/node was not run"
+		skip "Node.js: $t" "tests/lab/tree was not run"
 	done
 	finish
 fi
