@@ -9,8 +9,9 @@
  * --steal PID                          this process of the host only stole
  * --vcpus shared                       vCPUs share pCPUs
  * --blocks NR                          so many of the hottest blocks, too
+ * --within US                          guest events, whatever bound is printed
  *
- * EXACT is what the emulator counted over the whole session.  Prints the
+ * EXACT is what the emulator counted in its window.  Prints the
  * functions, sampled beside exact, then a line for each question,
  * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS".  Exit status: 0 all yes,
  * 1 some no, 2 nothing to judge.
@@ -20,6 +21,7 @@
  * their number).
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@
 #define FAMILY_LEVEL	1e-4
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
+#define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
 
 /* Of functions that share code: the sum, named after the largest */
 struct group {
@@ -47,6 +50,7 @@ struct asked {
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
+	double within_us;	/* guest events; HUGE_VAL not asked */
 };
 
 static int by_cycles(const void *pa, const void *pb)
@@ -114,7 +118,7 @@ static void print_group(const struct join *j, const struct group *g, uint64_t cy
 	       text(j, r->comm, comm, sizeof(comm)));
 }
 
-/* How many tests the run makes: functions of enough weight, and the two sides */
+/* Functions of enough weight */
 static uint32_t judged(const struct group *g, uint32_t nr, uint64_t cycles)
 {
 	uint32_t n = 0;
@@ -127,7 +131,7 @@ static uint32_t judged(const struct group *g, uint32_t nr, uint64_t cycles)
 static void judge_functions(const struct join *j, const struct group *g, uint32_t nr, double level,
 			    uint64_t min)
 {
-	uint64_t cycles = 0, samples = 0, ghosts = 0;
+	uint64_t cycles = 0, samples = 0, ghosts = 0, rest = 0, rest_cycles = 0;
 	uint32_t i, n, bad = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -144,6 +148,12 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 		bad += p < level;
 		print_group(j, &g[i], cycles, samples, p);
 	}
+	for (i = n; i < nr; i++) {
+		rest_cycles += g[i].cycles_at;
+		rest += g[i].samples;
+	}
+	printf("  %8.3f %8.3f %8" PRIu64 " %10.1f                   (all others)\n", 100.0 * (double)rest_cycles / (double)cycles,
+	       100.0 * (double)rest / (double)samples, rest, (double)samples * (double)rest_cycles / (double)cycles);
 	for (i = n; i < nr; i++)
 		if (!g[i].cycles_at && g[i].samples)
 			print_group(j, &g[i], cycles, samples, 0);
@@ -216,10 +226,11 @@ static void judge_samples(const struct join *j, int shared)
 		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
 	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl, "VM, CR3 and CPL are those of the overflow",
 		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ", c->wrong_vm, c->wrong_cr3, c->wrong_cpl);
-	verdict(!c->other_task, "user code's task is of the process whose CR3 it was",
+	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
 		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
 	if (!shared)
-		verdict(!c->wrong_exit, "the exit reason is that of the last #VMEXIT",
+		verdict(c->exits && !c->wrong_exit && 100 * c->entry <= ENTRIES_MAX * c->exits,
+		"the exit reason is that of the last #VMEXIT",
 		"%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
 		" on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
 	verdict(!c->skid, "there is no skid in guest code",
@@ -257,7 +268,7 @@ static void judge_balance(const struct join *j, uint64_t period)
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	if (j->fault == JOIN_UNCOUNTED)
-		lost = 0;
+		lost -= d->lost[VMPROF_LOST_FULL];
 	told = samples + (j->checks.outside ? none : d->filtered + lost);
 	verdict(due <= told + slack && told <= due + slack &&
 		(!j->checks.outside || (none <= d->filtered + lost + slack && none_guest <= lost + slack)),
@@ -319,7 +330,7 @@ static int judge(const struct join *j, const struct asked *a)
 	judge_host(j, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
-	judge_axis(j);
+	judge_axis(j, a->within_us);
 	free(g);
 	return 0;
 }
@@ -339,14 +350,14 @@ static int parse_fault(const char *s, enum join_fault *fault)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--blocks NR] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--blocks NR] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	enum join_fault fault = JOIN_FAITHFUL;
-	struct asked a = { .min = SAMPLES_MIN };
+	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL };
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -361,6 +372,8 @@ int main(int argc, char **argv)
 			a.shared = 1;
 		else if (!strcmp(argv[1], "--blocks"))
 			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--within"))
+			a.within_us = strtod(argv[2], NULL);
 		else if (strcmp(argv[1], "--fault") || parse_fault(argv[2], &fault))
 			usage();
 	}

@@ -18,6 +18,6 @@ void judge_host(const struct join *j, double level);
 void judge_steal(const struct join *j, uint32_t pid, double level);
 
 /** judge_axis() - Guest events and host samples agree on time. */
-void judge_axis(const struct join *j);
+void judge_axis(const struct join *j, double within_us);
 
 #endif

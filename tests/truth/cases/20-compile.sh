@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make -j2 compiles C: short-lived processes of a large program.
 . /src/tests/truth/lib.sh
-truth_plan 2
+truth_plan 3
+TRUTH_TURNS=5
 
 truth_guest
 ok "the compiler is in the guest" lab_guest_put web01 "$LAB_SHARE"/compile/* /opt/compile
@@ -15,5 +16,7 @@ END
 case_guest_run web01 'cd /opt/compile; while :; do ./make -s -j2 all; rm -f ./*.s; done'
 ok "a session" truth_session compile 3000 --period 150000
 lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
+case_report /out/compile.vmprof --group-by process
+at_least "the compiler's samples" "$(case_json '[.domains[0].rows[] | select(.process == "cc1").samples] | add')" 1000
 truth_judge compile
 finish

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Few PIDs and few CR3s for many processes: what exited and what took its numbers over
-# are not mixed up. That one program runs three times as long as the other is known.
+# are not mixed up. And the judge can say no.
 . /src/tests/truth/lib.sh
-truth_plan 5
+truth_plan 3 4
 
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
@@ -14,10 +14,7 @@ case_report /out/reuse.vmprof --by process
 runs='[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")]'
 at_least "PIDs were recycled: one was of both programs" \
 	"$(case_json "$runs | group_by(.pid) | map(select((map(.process) | unique | length) == 2)) | length")" 10
-a=$(case_json "$runs | map(select(.process == \"burn-a\").samples) | add")
-b=$(case_json "$runs | map(select(.process == \"burn-b\").samples) | add")
-lab_note "burn-a $a, burn-b $b"
-at_least "burn-b has three times the samples of burn-a (100 times)" $((100 * b / (a > 0 ? a : 1))) 285
-at_most "... and no more" $((100 * b / (a > 0 ? a : 1))) 315
 truth_judge reuse
+truth_says reuse NO inverted "guest and host have their exact share" "no sample is on the wrong side"
+truth_says reuse NO timeless "functions have their exact share" "no sample is in a function that did not run"
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The guest's TSC is moved during a session, as after a migration: by 0.1 s, on one vCPU
-# after the other. Processes take turns on the same CR3s all the while.
+# The guest's TSC is moved during a session, as after a migration: by 0.1 s, on both vCPUs at
+# once. Processes take turns on the same CR3s all the while.
 . /src/tests/truth/lib.sh
 truth_plan 4
 
@@ -9,10 +9,11 @@ move=260000000
 truth_meanwhile()
 {
 	lab_wait 60 truth_domains ".samples >= 1000" || return
-	for cpu in 0 1; do
-		lab_ssh web01 "printf '$(printf '\\x%02x' $((move & 255)) $((move >> 8 & 255)) $((move >> 16 & 255)) $((move >> 24)))\\0\\0\\0\\0' |
-			dd of=/dev/cpu/$cpu/msr bs=8 count=1 seek=59 oflag=seek_bytes conv=notrunc" || return
-	done
+	lab_ssh web01 "printf '$(printf '\\x%02x' $((move & 255)) $((move >> 8 & 255)) $((move >> 16 & 255)) $((move >> 24)))\\0\\0\\0\\0' > /dev/shm/move
+		for cpu in 0 1; do
+			dd if=/dev/shm/move of=/dev/cpu/\$cpu/msr bs=8 count=1 seek=59 oflag=seek_bytes conv=notrunc &
+		done
+		wait"
 }
 
 truth_guest
@@ -23,5 +24,5 @@ lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 case_report /out/clock.vmprof
 at_least "the clock was moved" "$(case_json '.domains[0].clock.pieces')" 2
 like "the report says so" "$(vmprof report /out/clock.vmprof)" "the guest's clock was moved during the session"
-truth_judge clock
+truth_judge clock --within 1
 finish
