@@ -34,7 +34,7 @@ measure()
 	lab_note "$1: $cycles cycles, $instructions instructions, $taken taken branches; $samples samples"
 }
 
-ok "the program is sampled" measure layout
+measure layout; is "the program is sampled" $? 0
 before=$result cycles_before=$cycles instructions_before=$instructions taken_before=$taken
 like "... and prints its sum" "$before" '^[0-9a-f]+$'
 at_least "... in samples" $((cycles / 100000)) 5000
@@ -49,7 +49,7 @@ is "... by the program's build-id" "${preagg##*/}" "layout-$id.preagg"
 tree=/var/tmp/bolt
 rm -rf $tree && mkdir -p $tree && tar -xf "$LAB_SHARE/bolt/root.tar" -C $tree
 cp "$LAB_SHARE/layout" "$preagg" $tree/tmp/
-bolt=$(compgen -G "$tree/usr/bin/llvm-bolt-*")
+bolt=$(compgen -G "$tree/usr/bin/llvm-bolt-[0-9]*")
 ok "llvm-bolt takes them" chroot $tree "/usr/bin/${bolt##*/}" /tmp/layout -pa -p "/tmp/${preagg##*/}" -o /tmp/layout.bolt \
 	-reorder-blocks=ext-tsp -reorder-functions=hfsort -dyno-stats
 chroot $tree "/usr/bin/${bolt##*/}" /tmp/layout -pa -p "/tmp/${preagg##*/}" -o /dev/null -reorder-blocks=ext-tsp \
@@ -57,7 +57,7 @@ chroot $tree "/usr/bin/${bolt##*/}" /tmp/layout -pa -p "/tmp/${preagg##*/}" -o /
 ok "the program that it made is put into the guest" lab_guest_put web01 $tree/tmp/layout.bolt /opt/burn
 rm -rf $tree
 
-ok "that is sampled" measure layout.bolt
+measure layout.bolt; is "that is sampled" $? 0
 is "it prints the same sum" "$result" "$before"
 # ratio NEW OLD - in thousandths
 ratio() { echo $((1000 * $1 / ($2 > 0 ? $2 : 1))); }

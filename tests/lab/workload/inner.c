@@ -68,6 +68,15 @@ static void set_registers(int vcpu, uint64_t address)
 	call(vcpu, KVM_SET_REGS, &regs);
 }
 
+/* Long mode and addresses of that size are a processor's that has them */
+static void set_features(int kvm, int vcpu)
+{
+	static struct { struct kvm_cpuid2 head; struct kvm_cpuid_entry2 entries[256]; } all = { .head = { .nent = 256 } };
+
+	call(kvm, KVM_GET_SUPPORTED_CPUID, &all);
+	call(vcpu, KVM_SET_CPUID2, &all);
+}
+
 int main(int argc, char **argv)
 {
 	struct kvm_userspace_memory_region region = { .memory_size = BYTES };
@@ -89,6 +98,7 @@ int main(int argc, char **argv)
 	run = mmap(NULL, (size_t)call(kvm, KVM_GET_VCPU_MMAP_SIZE, NULL), PROT_READ | PROT_WRITE, MAP_SHARED, vcpu, 0);
 	if (run == MAP_FAILED)
 		err(1, "KVM's page of a vCPU");
+	set_features(kvm, vcpu);
 	set_registers(vcpu, address);
 	do {
 		call(vcpu, KVM_RUN, NULL);
