@@ -7,6 +7,7 @@
 
 #include "collect/clock.h"
 #include "collect/session.h"
+#include "model/records.h"
 #include "util/log.h"
 
 #define BATCH_BYTES	(256U << 10)	/* of frames, then they are written */
@@ -60,6 +61,7 @@ static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, 
 		struct vmprof_sample sample;
 		struct vmprof_rec_lbr lbr;
 	} rec;
+	unsigned int sample = 0;	/* type of the last one: its branches come next */
 	uint64_t tsc;
 	size_t at;
 
@@ -75,7 +77,10 @@ static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, 
 			b->tsc_first = tsc;
 		if (tsc > b->tsc_last)
 			b->tsc_last = tsc;
-		if (rec.hdr.type == VMPROF_REC_LBR && rec.hdr.size >= sizeof(rec.lbr)) {
+		if (vmp_record_is_sample(&rec.hdr))
+			sample = rec.hdr.type;
+		if (rec.hdr.type == VMPROF_REC_LBR && rec.hdr.size >= sizeof(rec.lbr) &&
+		    sample == VMPROF_REC_SAMPLE) {
 			memcpy(&rec.lbr, data + at, sizeof(rec.lbr));
 			see_branches(&rec.lbr, &b->branches);
 		}

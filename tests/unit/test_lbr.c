@@ -201,6 +201,8 @@ static void test_counts(void **state)
 	put_pair(VMPROF_REC_SAMPLE, 16, 0);
 	put_pair(VMPROF_REC_SAMPLE, 3, 13);
 	put_pair(VMPROF_REC_SAMPLE, 0, 16);
+	/* those of the second event are not counted among the samples' */
+	put_pair(VMPROF_REC_INSTRUCTIONS, 5, 0);
 	vmp_store_rings(&s);
 	assert_int_equal(s.samples, 3);
 	assert_int_equal(s.branches.samples, 2);
