@@ -24,7 +24,7 @@ struct fold {
 	VMP_VEC(struct vmp_page_proc) procs;
 	VMP_VEC(struct vmp_page_row) rows;
 	VMP_VEC(struct vmp_page_pace) paces;
-	struct vmp_hash by_proc, by_row, by_pace;
+	struct vmp_hash by_proc, by_row, by_pace, rests;
 	uint32_t *to;		/* old process -> new */
 	uint32_t procs_max;
 	uint32_t s_procs, s_functions;
@@ -88,7 +88,7 @@ static int fold_procs(struct fold *f)
 		qsort_r(order, nr, sizeof(*order), cmp_procs, f);
 	for (i = 0; !err && i < nr; i++) {
 		const struct vmp_page_proc *p = &f->p->procs.v[order[i]];
-		int small = p->samples < total_of(f->p, p->vm) / PROC_SHARE;
+		int small = !p->samples || p->samples < total_of(f->p, p->vm) / PROC_SHARE;
 
 		if (f->procs.nr < f->procs_max)
 			err = move_proc(f, order[i], p->comm, small ? VMP_NONE : p->pid);
@@ -212,6 +212,20 @@ static int rename_paces(struct fold *f)
 	return 0;
 }
 
+/* A row loses its function, and without @module its module. */
+static int rest_of(struct fold *f, struct vmp_page_row *row, int module)
+{
+	struct vmp_page_stack rest = { VMP_NONE, f->s_functions, f->s_functions };
+	uint32_t n;
+
+	if (module)
+		rest.module = f->p->stacks.v[row->stack].module;
+	if (vmp_page_find(&f->rests, &f->p->stacks, &rest, VMP_PAGE_STACK_KEY, &n))
+		return -ENOMEM;
+	row->stack = n;
+	return 0;
+}
+
 static int rename_procs(struct fold *f)
 {
 	struct vmp_page *p = f->p;
@@ -220,10 +234,11 @@ static int rename_procs(struct fold *f)
 	for (i = 0; i < p->rows.nr; i++) {
 		struct vmp_page_row row = p->rows.v[i];
 
-		if (!row.samples || !total_of(p, p->procs.v[row.proc].vm))
+		if ((!row.samples && !row.instructions) || !total_of(p, p->procs.v[row.proc].vm))
 			continue;
 		row.proc = f->to[row.proc];
-		if (add_row(f, &row))
+		/* where only instructions were sampled is no share of time, but is in the CPI of its process */
+		if ((!row.samples && rest_of(f, &row, 1)) || add_row(f, &row))
 			return -ENOMEM;
 	}
 	if (rename_paces(f))
@@ -264,27 +279,20 @@ static uint32_t rows_kept(const struct vmp_page *p, uint32_t nr)
 	return i;
 }
 
-/* Rows from @kept on lose their function, and without @modules their module. */
+/* Rows from @kept on lose their function. */
 static int fold_from(struct fold *f, uint32_t kept, int modules)
 {
-	struct vmp_page *p = f->p;
-	struct vmp_hash rests = { 0 };
-	uint32_t i, n;
+	uint32_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < p->rows.nr; i++) {
-		struct vmp_page_row row = p->rows.v[i];
-		struct vmp_page_stack rest = { VMP_NONE, f->s_functions, p->stacks.v[row.stack].module };
+	for (i = 0; !err && i < f->p->rows.nr; i++) {
+		struct vmp_page_row row = f->p->rows.v[i];
 
-		if (i >= kept) {
-			rest.module = modules ? rest.module : f->s_functions;
-			err = vmp_page_find(&rests, &p->stacks, &rest, VMP_PAGE_STACK_KEY, &n);
-			row.stack = n;
-		}
+		if (i >= kept)
+			err = rest_of(f, &row, modules);
 		if (!err)
 			err = add_row(f, &row);
 	}
-	vmp_hash_free(&rests);
 	return err;
 }
 
@@ -335,6 +343,7 @@ int vmp_page_fold(struct vmp_page *page)
 	vmp_hash_free(&f.by_proc);
 	vmp_hash_free(&f.by_row);
 	vmp_hash_free(&f.by_pace);
+	vmp_hash_free(&f.rests);
 	free(f.to);
 	return err;
 }

@@ -166,11 +166,15 @@ static int sort_rows(const struct work *w, struct vmp_domain *d)
 static void sieve(const struct vmp_profile *p, const struct vmp_options *o, struct vmp_domain *d)
 {
 	uint8_t keep;
-	uint32_t i, n = 0;
+	uint32_t i, n;
 
 	if (o->all_rows || (!o->filter && o->percent_limit <= 0))
 		return;
-	for (i = 0; i < d->rows.nr; i++) {
+	for (i = 0, n = 0; i < d->timeless.nr; i++)
+		if (vmp_filter_row(o->filter, p, d, &d->timeless.v[i]))
+			d->timeless.v[n++] = d->timeless.v[i];
+	d->timeless.nr = n;
+	for (i = 0, n = 0; i < d->rows.nr; i++) {
 		const struct vmp_row *row = &d->rows.v[i];
 		uint64_t before = d->before ? d->before[i] : 0;
 

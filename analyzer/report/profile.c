@@ -354,21 +354,27 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 /* ------------------------------------------------------------------ all */
 
 /* A row with instructions alone has no share of time. */
-static void drop_timeless(struct vmp_domain *d)
+static int part_timeless(struct vmp_domain *d)
 {
 	uint32_t i, n = 0;
+	int err = 0;
 
-	for (i = 0; i < d->rows.nr; i++)
+	for (i = 0; i < d->rows.nr; i++) {
 		if (d->rows.v[i].samples)
 			d->rows.v[n++] = d->rows.v[i];
+		else if (!err)
+			err = vmp_vec_push(&d->timeless, d->rows.v[i]);
+	}
 	d->rows.nr = n;
+	return err;
 }
 
 /* Leave out the domains that were not asked for. */
-static void choose(struct work *w)
+static int choose(struct work *w)
 {
 	struct vmp_profile *p = w->p;
 	uint32_t i, n = 0;
+	int err = 0;
 
 	for (i = 0; i < p->domains.nr; i++) {
 		struct vmp_domain *d = &p->domains.v[i];
@@ -379,15 +385,16 @@ static void choose(struct work *w)
 		else
 			keep = matches(w, w->o->domain, w->m->vms.v[d->vm].name);
 		p->domain_found |= keep && !host;
-		drop_timeless(d);
 		if (keep)
 			p->domains.v[n++] = *d;
 		else
 			vmp_vec_free(&d->rows);
 	}
 	p->domains.nr = n;
+	for (i = 0; !err && i < n; i++)
+		err = part_timeless(&p->domains.v[i]);
+	return err;
 }
-
 
 static int prepare(struct work *w)
 {
@@ -457,7 +464,7 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	vmp_rows_deinit(&w.rows);
 	vmp_hash_free(&w.by_vm);
 	if (!err)
-		choose(&w);
+		err = choose(&w);
 	if (!err)
 		err = vmp_profile_order(w.p, o);
 	if (err) {
@@ -476,6 +483,7 @@ void vmp_profile_destroy(struct vmp_profile *p)
 		return;
 	for (i = 0; i < p->domains.nr; i++) {
 		vmp_vec_free(&p->domains.v[i].rows);
+		vmp_vec_free(&p->domains.v[i].timeless);
 		free(p->domains.v[i].before);
 	}
 	vmp_vec_free(&p->domains);

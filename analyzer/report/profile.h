@@ -80,6 +80,7 @@ struct vmp_domain {
 	uint64_t who[VMP_WHO_NR];	/* guest samples, by what is known of who ran */
 	uint64_t missing;	/* guest samples for which the cache lacks a file */
 	VMP_VEC(struct vmp_row) rows;	/* most samples first */
+	VMP_VEC(struct vmp_row) timeless;	/* only their instructions were sampled: no share of time, but in sums' CPI */
 	uint64_t *before;	/* two captures compared: samples of the other one's row, else NULL */
 	uint64_t before_total;
 };

@@ -12,6 +12,12 @@ struct sorting {
 	enum vmp_column column;
 };
 
+/* Those with time, then those without */
+static const struct vmp_row *row_at(const struct vmp_domain *d, uint32_t i)
+{
+	return i < d->rows.nr ? &d->rows.v[i] : &d->timeless.v[i - d->rows.nr];
+}
+
 /* What two rows differ in when a column tells them apart */
 static uint64_t key_of(const struct vmp_tree *t, const struct vmp_domain *d, const struct vmp_row *row,
 		       enum vmp_column c)
@@ -38,10 +44,9 @@ static int cmp_u64(uint64_t a, uint64_t b)
 static int cmp_keys(const void *a, const void *b, void *arg)
 {
 	const struct sorting *s = arg;
-	const struct vmp_row *rows = s->d->rows.v;
 
-	return cmp_u64(key_of(s->t, s->d, &rows[*(const uint32_t *)a], s->column),
-		       key_of(s->t, s->d, &rows[*(const uint32_t *)b], s->column));
+	return cmp_u64(key_of(s->t, s->d, row_at(s->d, *(const uint32_t *)a), s->column),
+		       key_of(s->t, s->d, row_at(s->d, *(const uint32_t *)b), s->column));
 }
 
 /* By the measures and the key that --sort names, else most samples first */
@@ -124,7 +129,7 @@ static int make_children(struct vmp_tree *t, uint32_t parent, const struct sorti
 	uint32_t i;
 
 	for (i = up.from; i < up.to; i++) {
-		const struct vmp_row *row = &s->d->rows.v[order[i]];
+		const struct vmp_row *row = row_at(s->d, order[i]);
 		struct vmp_node new = {
 			.domain = up.domain, .parent = parent, .depth = up.depth + 1, .from = i,
 		};
@@ -140,6 +145,17 @@ static int make_children(struct vmp_tree *t, uint32_t parent, const struct sorti
 		t->nodes.v[t->nodes.nr - 1].to = i + 1;
 	}
 	return 0;
+}
+
+/* Children from @first on without time are none, as they are no rows; they stay in the sums above. */
+static void drop_timeless(struct vmp_tree *t, uint32_t first)
+{
+	uint32_t i, n = first;
+
+	for (i = first; i < t->nodes.nr; i++)
+		if (t->nodes.v[i].row.samples)
+			t->nodes.v[n++] = t->nodes.v[i];
+	t->nodes.nr = n;
 }
 
 int vmp_tree_open(struct vmp_tree *t, uint32_t node)
@@ -158,6 +174,7 @@ int vmp_tree_open(struct vmp_tree *t, uint32_t node)
 		t->nodes.nr = first;
 		return err;
 	}
+	drop_timeless(t, first);
 	n = &t->nodes.v[node];
 	n->opened = 1;
 	n->first = first;
@@ -170,18 +187,18 @@ int vmp_tree_open(struct vmp_tree *t, uint32_t node)
 static int add_domain(struct vmp_tree *t, uint32_t domain)
 {
 	const struct vmp_domain *d = &t->p->domains.v[domain];
+	uint32_t i, nr = d->rows.nr + d->timeless.nr;
 	struct vmp_node n = {
-		.domain = domain, .parent = VMP_NONE, .to = d->rows.nr,
+		.domain = domain, .parent = VMP_NONE, .to = nr,
 		.row = { .pid = VMP_NONE, .track = VMP_NONE, .side = VMP_SIDE_NR },
 	};
-	uint32_t i;
 
-	t->order[domain] = malloc(d->rows.nr * sizeof(uint32_t) + 1);
+	t->order[domain] = malloc(nr * sizeof(uint32_t) + 1);
 	if (!t->order[domain])
 		return -ENOMEM;
-	for (i = 0; i < d->rows.nr; i++) {
+	for (i = 0; i < nr; i++) {
 		t->order[domain][i] = i;
-		add_measures(&n.row, &d->rows.v[i]);
+		add_measures(&n.row, row_at(d, i));
 	}
 	return vmp_vec_push(&t->nodes, n) ? -ENOMEM : 0;
 }

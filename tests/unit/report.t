@@ -78,6 +78,41 @@ END
 	ok $? "hostile names${options:+ with $options}: valid UTF-8, no control characters"
 done
 
+# What makes no share of time, for only its instructions were sampled, is in the sums above it
+quantum=$src/tests/golden/quantum.vmprof
+for options in "" --exits; do
+	# shellcheck disable=SC2086
+	"$vmprof" report --json $options --group-by process --columns process,samples,cpi "$quantum" > "$tmp/flat${options#--}" 2> "$tmp/err" &&
+		run --json $options --tree --group-by process,module,function --columns samples,cpi "$quantum" &&
+		python3 - "$tmp/flat${options#--}" "$tmp/out" << 'END' 2>> "$tmp/err"
+import json, sys
+flat, tree = (json.load(open(f))["domains"][0] for f in sys.argv[1:3])
+want, got = ({r["process"]: (r["samples"], r["cycle_samples"], r["instruction_samples"]) for r in rows}
+             for rows in (flat["rows"], tree["children"]))
+assert want == got, (want, got)
+assert 0 < sum(r["instruction_samples"] for r in tree["rows"]) < sum(n[2] for n in want.values()), "nothing is put to the test"
+assert all(f["samples"] for p in tree["children"] for m in p["children"] for f in m["children"])
+END
+	ok $? "CPI of a process is the same in table and tree${options:+ with $options}"
+done
+run --html "$tmp/page.html" "$quantum"
+if grep -q 'built without the page' "$tmp/err"; then
+	nr=$((nr + 1)); echo "ok $nr - and in the page # SKIP vmprof was built without it"
+else
+	python3 - "$tmp/flat" "$tmp/page.html" << 'END' 2>> "$tmp/err"
+import collections, json, re, sys
+flat = {r["process"]: (r["samples"], r.get("instructions", 0)) for r in json.load(open(sys.argv[1]))["domains"][0]["rows"]}
+page = json.loads(re.search(r' id="data">(.*?)</script>', open(sys.argv[2]).read(), re.S)[1])
+samples, instructions = collections.Counter(), collections.Counter()
+for proc, a, b in zip(*(page["rows"][k] for k in ("proc", "samples", "instructions"))):
+    name = page["strings"][page["procs"]["name"][proc]] or "[steal]"
+    samples[name] += a
+    instructions[name] += b
+assert flat == {name: (samples[name], instructions[name]) for name in samples if samples[name]}, (flat, samples, instructions)
+END
+	ok $? "and in the page"
+fi
+
 # What is asked for
 run --group-by process,function --columns percent,function "$made"; [ $status = 0 ]; ok $? "columns may be fewer than the keys"
 run --columns frob "$made"; tells 2 "--columns: no column is called 'frob'; there are domain, process" "an unknown column: exit 2, with those that there are"

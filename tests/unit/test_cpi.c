@@ -7,6 +7,8 @@
 #include "export/format.h"
 #include "export/table.h"
 #include "html/page.h"
+#include "report/choose.h"
+#include "report/tree.h"
 
 #define CR3		0x5000000ULL
 #define SLOW		GEN_KERNEL
@@ -131,6 +133,33 @@ static void test_groups(void **state)
 	near(cpi_of(&d->rows.v[0]), 44 * 1e6 / (55 * 5e5));
 	d = count(VMP_BY_EXIT);
 	assert_int_equal(d->total, 50);
+}
+
+/* A function without time is in the sums above it, and no node. */
+static void test_tree(void **state)
+{
+	struct vmp_column_list levels = { .nr = 2, .column = { VMP_COL_PROCESS, VMP_COL_FUNCTION } };
+	struct vmp_options o = { .vcpu = -1, .pid = -1, .by = vmp_choose_keys(&levels) };
+	struct vmp_tree *t;
+	uint32_t app;
+
+	(void)state;
+	write_capture(BOTH);
+	profiled_load();
+	profiled_make(&o);
+	assert_int_equal(profile->domains.v[0].rows.nr, 4);
+	assert_int_equal(vmp_tree_create(&t, profile, &o, &levels), 0);
+	near(cpi_of(&t->nodes.v[0].row), 44 * 1e6 / (55 * 5e5));
+	assert_int_equal(vmp_tree_open(t, 0), 0);
+	app = t->nodes.v[0].first;
+	assert_string_equal(vmp_model_name(model, t->nodes.v[app].row.comm), "app");
+	assert_int_equal(t->nodes.v[app].row.instruction_samples, 53);
+	near(cpi_of(&t->nodes.v[app].row), 40 * 1e6 / (53 * 5e5));
+	assert_int_equal(vmp_tree_open(t, app), 0);
+	assert_int_equal(t->nodes.v[app].nr, 2);
+	assert_int_equal(t->nodes.v[t->nodes.v[app].first].row.samples, 30);
+	assert_int_equal(t->nodes.v[t->nodes.v[app].first + 1].row.samples, 10);
+	vmp_tree_destroy(t);
 }
 
 /* perf let only half of the overflows of instructions through. */
@@ -262,7 +291,7 @@ static void test_page(void **state)
 	}
 	assert_int_equal(samples, 50);
 	assert_int_equal(cycles, 44000000);
-	assert_int_equal(instructions, 26000000);	/* without the function that has no time */
+	assert_int_equal(instructions, 27500000);	/* with the function that has no time */
 	assert_int_equal(page->profile.samples, 50);
 	assert_int_equal(page->profile.domains.v[0].total, 50);
 	vmp_page_destroy(page);
@@ -273,7 +302,7 @@ static void test_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_functions), T(test_groups), T(test_throttled), T(test_older_totals), T(test_report),
+		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_older_totals), T(test_report),
 		T(test_one_event), T(test_exports), T(test_page),
 	};
 

@@ -67,7 +67,7 @@ export function load(text) {
 	return d;
 }
 
-// Sums of rows by a key: Map key -> { samples, cycles, instructions, sides, row: the largest }
+// Sums of rows by a key, without those that have no time (only their instructions were sampled): Map key -> { samples, cycles, instructions, sides, row: the largest }
 export function sums(d, rows, key) {
 	const all = new Map();
 	for (const i of rows) {
@@ -80,6 +80,9 @@ export function sums(d, rows, key) {
 		s.instructions += d.rows.instructions[i];
 		s.sides[d.rows.side[i]] += d.rows.samples[i];
 	}
+	for (const [k, s] of all)
+		if (!s.samples)
+			all.delete(k);
 	return all;
 }
 

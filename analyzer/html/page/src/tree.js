@@ -62,7 +62,9 @@ export function build(d, dom, levels) {
 		}
 		at.self += d.rows.samples[i];
 	}
-	const tree = hierarchy(root, (n) => n.map.size ? [...n.map.values()] : null)
+	// what has no time, for only its instructions were sampled, is in the sums above it
+	const timed = (n) => [...n.map.values()].filter((c) => c.sides.some((x) => x > 0));
+	const tree = hierarchy(root, (n) => n.map.size ? timed(n) : null)
 		.sum((n) => n.self).sort((a, b) => b.value - a.value);
 	return partition()(tree);
 }
