@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/exits.h"
-#include "report/gather.h"
+#include "report/totals.h"
 
 /* Lanes of each VM that the capture tells of: a vCPU's number, then those that are none, or too many */
 #define LANES		1025
@@ -173,22 +173,18 @@ static int on_space(void *arg, const struct vmp_gather_space *s, uint64_t sample
 	return 0;
 }
 
-static int count_domain(struct work *w, const struct vmp_origin *from, const struct vmp_place *place,
-			int has_process, uint64_t n)
+static int count_domain(struct work *w, const struct vmp_gather_space *s, const struct vmp_place *place,
+			const struct vmp_gathered *g, enum vmp_side side, uint32_t pid)
 {
+	struct vmp_row row = { .samples = s->second ? 0 : g->samples, .side = side, .pid = pid };
 	struct vmp_domain *d;
 
-	if (domain_of(w, from->vm, &d))
+	if (domain_of(w, s->from.vm, &d))
 		return -ENOMEM;
-	d->side[vmp_origin_side(from->kind)] += n;
-	d->total += n;
-	d->shown += n;
-	if (vmp_origin_is_guest(from->kind)) {
-		d->with_process += has_process ? n : 0;
-		d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
-		d->with_both += has_process && place->why <= VMP_WHY_UNNAMED ? n : 0;
-		d->why[place->why] += n;
-	}
+	if (side < VMP_SIDE_STEAL)
+		vmp_totals_weigh(w->m, s, g, &row);
+	vmp_totals_add(w->m, d, s, place, &row, 0);
+	d->shown += row.samples;
 	return 0;
 }
 
@@ -318,7 +314,7 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	if (!err)
 		err = exit_string(w, s->split[1], &row.exit);
 	if (!err)
-		err = count_domain(w, &s->from, place, owner.pid != VMP_NONE, samples);
+		err = count_domain(w, s, place, g, row.side, owner.pid);
 	proc.comm = owner.comm;
 	proc.pid = owner.pid;
 	if (!err)

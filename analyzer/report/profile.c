@@ -10,8 +10,8 @@
 
 #include "model/hosttext.h"
 #include "report/exits.h"
-#include "report/gather.h"
 #include "report/rows.h"
+#include "report/totals.h"
 #include "util/text.h"
 
 /* A space's splits: the track; and the cause's string with two flags */
@@ -281,44 +281,6 @@ static enum vmp_side side_of(const struct work *w, const struct vmp_gather_space
 	return w->o->view == VMP_VIEW_EXITS ? VMP_SIDE_VMM : VMP_SIDE_STEAL;
 }
 
-/* What CPI is made of, for time that is the VM's own */
-static void weigh_row(const struct work *w, const struct vmp_gather_space *s, const struct vmp_gathered *g,
-		      struct vmp_row *row)
-{
-	if (row->side >= VMP_SIDE_STEAL && w->o->view == VMP_VIEW_TIME)
-		return;		/* what was counted is others' */
-	if (!vmp_weigh_paired(w->m)) {
-		row->cycles = g->cycles;
-		row->instructions = g->instructions;
-	} else if (s->second) {
-		row->instruction_samples = g->samples;
-	} else if (row->side < VMP_SIDE_STEAL) {
-		row->cycle_samples = g->samples;
-	}
-}
-
-/* What the domain's totals say of a row's samples */
-static void add_totals(const struct work *w, struct vmp_domain *d, const struct vmp_gather_space *s,
-		       const struct vmp_place *place, const struct vmp_row *row)
-{
-	uint64_t n = row->samples;
-
-	d->side[row->side] += n;
-	d->total += row->side == VMP_SIDE_HOST && s->from.vm != VMP_NONE ? 0 : n;
-	if (vmp_weigh_paired(w->m)) {
-		d->cycle_samples += row->cycle_samples;
-		d->instruction_samples += row->instruction_samples;
-	}
-	if (!vmp_origin_is_guest(s->from.kind) || s->split[CAUSE] & ASIDE)
-		return;
-	d->with_process += row->pid != VMP_NONE ? n : 0;
-	d->with_function += place->why <= VMP_WHY_UNNAMED ? n : 0;
-	d->with_both += row->pid != VMP_NONE && place->why <= VMP_WHY_UNNAMED ? n : 0;
-	d->why[place->why] += n;
-	d->shared += s->from.shared ? n : 0;
-	d->who[s->from.who] += n;
-}
-
 static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
 		    const struct vmp_gathered *g)
 {
@@ -341,8 +303,9 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	if (err)
 		return err;
 	d = &w->p->domains.v[number];
-	weigh_row(w, s, g, &row);
-	add_totals(w, d, s, place, &row);
+	if (row.side < VMP_SIDE_STEAL || w->o->view != VMP_VIEW_TIME)
+		vmp_totals_weigh(w->m, s, g, &row);
+	vmp_totals_add(w->m, d, s, place, &row, !!(s->split[CAUSE] & ASIDE));
 	if (s->split[CAUSE] & HELD_BACK || !matches(w, w->o->comm, row.comm) ||
 	    !matches(w, w->o->module, row.module) || !vmp_filter_place(w->o->filter, w->p, d, &row))
 		return 0;

@@ -112,6 +112,24 @@ assert flat == {name: (samples[name], instructions[name]) for name in samples if
 END
 	ok $? "and in the page"
 fi
+# What limits a profile does not depend on how it is shown
+for capture in "$src"/tests/golden/*.vmprof "$tmp/hostile"; do
+	what="the notes of ${capture##*/} are the same in the page"
+	run --html "$tmp/page.html" "$capture"
+	if grep -q 'built without the page' "$tmp/err"; then
+		nr=$((nr + 1)); echo "ok $nr - $what # SKIP vmprof was built without it"
+		continue
+	fi
+	run "$capture"
+	python3 - "$tmp/out" "$tmp/page.html" << 'END' 2>> "$tmp/err"
+import json, re, sys
+text, page = (open(f, encoding="utf-8").read() for f in sys.argv[1:3])
+text = [l[2:] for l in text.partition("\nNotes\n")[2].splitlines()]
+page = json.loads(re.search(r' id="data">(.*?)</script>', page, re.S)[1])["notes"]
+assert text and text == page, "\n".join(map(str, sorted(set(text) ^ set(page))))
+END
+	ok $? "$what"
+done
 
 # What is asked for
 run --group-by process,function --columns percent,function "$made"; [ $status = 0 ]; ok $? "columns may be fewer than the keys"
