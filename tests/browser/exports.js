@@ -71,6 +71,8 @@ async function open(name, content) {
 
 const read = (name) => readFileSync(join(dir, name));
 const json = (name) => JSON.parse(read(name));
+// Where only instructions were sampled is no time
+const sheet = (capture) => { const { rows, domains } = json(`${capture}.json`); return { rows: rows.filter((r) => r.samples), domains }; };
 const functions = (rows) => spent(rows.map((r) => ({ name: r.function, weight: r.samples })));
 const total = (rows) => rows.reduce((n, r) => n + r.samples, 0);
 const distinct = (list) => [...new Set(list)].sort((a, b) => (a < b ? -1 : 1));
@@ -78,7 +80,7 @@ const track = (r) => (r.vcpu !== undefined ? `vCPU ${r.vcpu}` : `thread ${r.thre
 
 // Formats of sums: speedscope has vmprof's functions, each with its samples
 async function sums(capture, format, said, named) {
-	const { rows, domains } = json(`${capture}.json`);
+	const { rows, domains } = sheet(capture);
 	const got = await open(`${capture}.${format}`, read(`${capture}.${format}`));
 	const self = spent(got.profiles.flatMap((p) => p.self.map(([name, n]) => ({ name, weight: n / 1e9 }))));
 	const counts = (list) => list.map(([, n]) => n / 1e9).sort((a, b) => b - a);
@@ -93,12 +95,14 @@ async function sums(capture, format, said, named) {
 	is(got.shown.filter((x) => /^\d+$/.test(x))[0], String(counts(functions(rows))[0]), 'its table begins with the most');
 }
 
+// Of microseconds: a trace has three digits of them, and differences of its long times no more
+const ns = (list) => list.map(([name, n]) => [name, Math.round(n / 1e6)]);
 // speedscope names a slice with its arguments
 const shown = (e) => `${e.name} ${JSON.stringify(e.args)}`;
 
 // A trace: functions and processes of each track, as long as the file says
 async function trace(capture) {
-	const { rows, domains } = json(`${capture}.json`);
+	const { rows, domains } = sheet(capture);
 	const events = json(`${capture}.chrome`).traceEvents.filter((e) => e.ph === 'X');
 	const got = await open(`${capture}.chrome`, read(`${capture}.chrome`));
 	is(got.said, 'Trace Event Format profile', `${capture}: speedscope takes chrome for what it is`);
@@ -106,16 +110,16 @@ async function trace(capture) {
 	const tracks = distinct(events.map((e) => e.tid)).map((tid, i) => {
 		const own = rows.filter((r) => got.profiles[i]?.name === `${r.domain} (pid ${domains.find((d) => d.name === r.domain).vm}), ${track(r)} (tid ${tid})`);
 		const slices = events.filter((e) => e.tid === tid && e.cat !== 'process');
-		return { names: distinct(own.flatMap((r) => [r.function, r.process])), self: spent(slices.map((e) => ({ name: shown(e), weight: e.dur }))) };
+		return { names: distinct(own.flatMap((r) => [r.function, r.process])), self: ns(spent(slices.map((e) => ({ name: shown(e), weight: e.dur })))) };
 	});
 	is(got.profiles.map((p) => distinct(p.frames.map((name) => name.replace(/ \{"samples":.*\}$/s, '')))), tracks.map((t) => t.names),
 		`functions and processes of ${tracks.length} tracks are those of the sums`);
-	is(got.profiles.map((p) => [p.unit, p.self]), tracks.map((t) => ['microseconds', t.self]), 'each function has its time, and processes none of their own');
+	is(got.profiles.map((p) => [p.unit, ns(p.self)]), tracks.map((t) => ['microseconds', t.self]), 'each function has its time, and processes none of their own');
 }
 
 // Text of perf script: a profile for each process, from its first to its last sample
 async function perf_script(capture, named) {
-	const { rows } = json(`${capture}.json`);
+	const { rows } = sheet(capture);
 	const text = read(`${capture}.perf-script`).toString();
 	const got = await open(`${capture}.perf-script`, text);
 	is(got.said, 'linux perf script output', `${capture}: speedscope takes perf-script for what it is`);
@@ -141,7 +145,7 @@ async function perf_script(capture, named) {
 
 // Firefox's: threads by themselves (a few), in the envelope that speedscope knows, closed by a sample of nothing
 async function gecko(capture, named) {
-	const { rows } = json(`${capture}.json`);
+	const { rows } = sheet(capture);
 	const { threads } = json(`${capture}.gecko`);
 	is(distinct(threads.map((t) => `${t.processName} ${t.name}`)), distinct(rows.map((r) => `${r.domain} ${track(r)}`)), `${capture}: gecko has a thread for each track`);
 	for (const t of threads.filter((_, i) => i < 2 || i >= threads.length - 2)) {
@@ -162,10 +166,10 @@ async function gecko(capture, named) {
 	}
 }
 
-// timed.* has names and times as captures have them; of hostile.*, in text formats a name that is no
+// timed.* has names and times as captures have them, and the lab's; of hostile.*, in text formats a name that is no
 // text is written otherwise, and speedscope looks for Firefox's names in one line
-for (const capture of ['timed', 'hostile']) {
-	const named = capture === 'timed';
+for (const capture of ['timed', 'quantum', 'blocks', 'hostile']) {
+	const named = capture !== 'hostile';
 	await run(sums, capture, 'speedscope', 'speedscope json file', true);
 	await run(sums, capture, 'pb.gz', 'protobuf encoded pprof file', named);
 	await run(sums, capture, 'folded', 'collapsed stack format', named);

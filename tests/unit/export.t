@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# export.t - exports as foreign tools and published schemas see them; a capture of the
+# export.t - exports as foreign tools and published schemas see them; the captures of the
 # golden tests, one whose guest has hostile names, and one with times as captures have them.
 # Exports stay in $O/exports, where tests/browser opens them.
 set -u
@@ -22,15 +22,17 @@ reads()
 }
 
 "$O/tests/test_export" --capture "$tmp/hostile.vmprof"; ok $? "made a capture with hostile names"
-cp "$src/tests/golden/made.vmprof" "$tmp/"
+cp "$src/tests/golden/"*.vmprof "$tmp/"
 mkdir "$tmp/gen" && "$O/gen-capture" --samples 900 --processes 8 --images 6 "$tmp/gen" 2> "$tmp/err" && mv "$tmp/gen/bench.vmprof" "$tmp/timed.vmprof"; ok $? "made a capture with times"
 rm -rf "$O/exports" && mkdir "$O/exports" || exit 1
 flamegraph=$(find /usr/share/perl5/Devel/NYTProf/flamegraph.pl 2> /dev/null || command -v flamegraph.pl)
 pprof=
 ! have go || pprof="$(go env GOTOOLDIR 2> /dev/null)/pprof"
 
-for name in made hostile timed; do
+for name in made hostile timed quantum blocks; do
 	capture=$tmp/$name.vmprof
+	VMPROF_OBJCACHE=$src/tests/golden/$name.objects
+	[ -d "$VMPROF_OBJCACHE" ] || VMPROF_OBJCACHE=$src/tests/golden/objects
 	total=$("$vmprof" report --json "$capture" | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["domain_samples"])')
 	[ "$total" -ge 60 ]; ok $? "$name: the report counts $total samples"
 	for format in folded csv gecko chrome perf-script json speedscope; do
