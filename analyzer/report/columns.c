@@ -56,6 +56,20 @@ int vmp_column_find(const char *name, size_t len)
 	return -1;
 }
 
+int vmp_column_give_way(struct vmp_column_list *list)
+{
+	int i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (!(list->unasked & VMP_KEY(list->column[i])))
+			continue;
+		list->nr--;
+		memmove(&list->column[i], &list->column[i + 1], (size_t)(list->nr - i));
+		return i;
+	}
+	return -1;
+}
+
 int vmp_column_is_number(enum vmp_column c)
 {
 	return VMP_IS_MEASURE(c) || c == VMP_COL_PID || c == VMP_COL_VCPU;

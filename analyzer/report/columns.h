@@ -62,7 +62,11 @@ struct vmp_row;
 struct vmp_column_list {
 	uint8_t column[VMP_COL_NR];
 	int nr;
+	uint32_t unasked;	/* VMP_KEY() of those that came along, and give way where there is no room */
 };
+
+/** vmp_column_give_way() - Take the first that nobody asked for out.  Return: where it was; -1 none is left. */
+int vmp_column_give_way(struct vmp_column_list *list);
 
 /** vmp_column_name() - As it is written in options and in JSON: "build-id". */
 const char *vmp_column_name(enum vmp_column c);

@@ -10,7 +10,8 @@
 
 #define PAD_MAX		56	/* in a file: a longer cell pushes its line, not the table */
 #define CELL_BYTES	2048
-#define CELL_MIN	4	/* narrower, and a column is left out */
+#define CELL_FEW	12	/* names cut shorter say little: columns that nobody asked for give way */
+#define CELL_MIN	4	/* narrower, and any column is left out */
 
 static const struct {
 	int width, digits, sign;
@@ -51,8 +52,7 @@ struct table {
 	const struct vmp_domain *d;
 	const struct vmp_look *look;
 	uint16_t *plain;
-	int nr;				/* columns that have room */
-	uint8_t column[VMP_COL_NR];
+	struct vmp_column_list list;	/* columns that have room */
 	int width[VMP_COL_NR];		/* by place */
 	char number[VMP_COL_NR][32];	/* measures of the row before */
 	char buf[CELL_BYTES], cut[CELL_BYTES];
@@ -84,14 +84,14 @@ static void measure(struct table *t, uint32_t rows)
 	int i, w, max = t->look->width ? CELL_BYTES : PAD_MAX;
 	uint32_t r;
 
-	for (i = 0; i < t->nr; i++) {
-		if (VMP_IS_MEASURE(t->column[i])) {
-			t->width[i] = measures[t->column[i]].width;
+	for (i = 0; i < t->list.nr; i++) {
+		if (VMP_IS_MEASURE(t->list.column[i])) {
+			t->width[i] = measures[t->list.column[i]].width;
 			continue;
 		}
-		t->width[i] = vmp_text_width(vmp_column_title(t->column[i]));
+		t->width[i] = vmp_text_width(vmp_column_title(t->list.column[i]));
 		for (r = 0; r < rows; r++) {
-			cell(t, &t->d->rows.v[r], t->column[i], &w);
+			cell(t, &t->d->rows.v[r], t->list.column[i], &w);
 			if (w > t->width[i] && w <= max)
 				t->width[i] = w;
 		}
@@ -101,10 +101,10 @@ static void measure(struct table *t, uint32_t rows)
 /* Places of a line in which no key is wider than @most */
 static int line_width(const struct table *t, int most)
 {
-	int i, sum = 2 * (t->nr - 1);
+	int i, sum = 2 * (t->list.nr - 1);
 
-	for (i = 0; i < t->nr; i++)
-		sum += VMP_IS_MEASURE(t->column[i]) || t->width[i] < most ? t->width[i] : most;
+	for (i = 0; i < t->list.nr; i++)
+		sum += VMP_IS_MEASURE(t->list.column[i]) || t->width[i] < most ? t->width[i] : most;
 	return sum;
 }
 
@@ -115,13 +115,15 @@ static void fit(struct table *t)
 
 	if (!t->look->width)
 		return;
-	while (t->nr > 1 && line_width(t, CELL_MIN) > t->look->width)
-		t->nr--;
+	while (line_width(t, CELL_FEW) > t->look->width && (i = vmp_column_give_way(&t->list)) >= 0)
+		memmove(&t->width[i], &t->width[i + 1], (size_t)(t->list.nr - i) * sizeof(t->width[0]));
+	while (t->list.nr > 1 && line_width(t, CELL_MIN) > t->look->width)
+		t->list.nr--;
 	while (most > 1 && line_width(t, most) > t->look->width)
 		most--;
 	left = t->look->width - line_width(t, most);
-	for (i = 0; i < t->nr; i++) {
-		if (VMP_IS_MEASURE(t->column[i]) || t->width[i] <= most)
+	for (i = 0; i < t->list.nr; i++) {
+		if (VMP_IS_MEASURE(t->list.column[i]) || t->width[i] <= most)
 			continue;
 		t->width[i] = most + (left > 0);
 		left--;
@@ -144,25 +146,25 @@ static void titles(const struct table *t)
 	int i, right;
 
 	fputs(t->look->colour ? "\n\033[1m" : "\n", t->out);
-	for (i = 0; i < t->nr; i++) {
-		const char *title = vmp_column_title(t->column[i]);
+	for (i = 0; i < t->list.nr; i++) {
+		const char *title = vmp_column_title(t->list.column[i]);
 		int pad = t->width[i] - vmp_text_width(title);
 
-		right = VMP_IS_MEASURE(t->column[i]);
+		right = VMP_IS_MEASURE(t->list.column[i]);
 		fputs(i ? "  " : "", t->out);
 		spaces(t->out, right ? pad : 0);
 		if (t->look->width)
 			fprintf(t->out, "%.*s", t->width[i], title);
 		else
 			fputs(title, t->out);
-		spaces(t->out, right || i + 1 == t->nr ? 0 : pad);
+		spaces(t->out, right || i + 1 == t->list.nr ? 0 : pad);
 	}
 	fputs(t->look->colour ? "\033[m\n" : "\n", t->out);
 }
 
 static void number(struct table *t, const struct vmp_row *row, int i, int same)
 {
-	enum vmp_column c = t->column[i];
+	enum vmp_column c = t->list.column[i];
 	double share = 0;
 	int colour;
 
@@ -183,20 +185,20 @@ static void line(struct table *t, const struct vmp_row *row, int same)
 	const char *s;
 	int i, w;
 
-	for (i = 0; i < t->nr; i++) {
+	for (i = 0; i < t->list.nr; i++) {
 		if (i)
 			fputs_unlocked("  ", t->out);
-		if (VMP_IS_MEASURE(t->column[i])) {
+		if (VMP_IS_MEASURE(t->list.column[i])) {
 			number(t, row, i, same);
 			continue;
 		}
-		s = cell(t, row, t->column[i], &w);
+		s = cell(t, row, t->list.column[i], &w);
 		if (t->look->width && w > t->width[i]) {
 			w = vmp_text_cut(t->cut, sizeof(t->cut), s, t->width[i]);
 			s = t->cut;
 		}
 		fputs_unlocked(s, t->out);
-		if (i + 1 < t->nr)
+		if (i + 1 < t->list.nr)
 			spaces(t->out, t->width[i] - w);
 	}
 	putc_unlocked('\n', t->out);
@@ -205,11 +207,10 @@ static void line(struct table *t, const struct vmp_row *row, int same)
 void vmp_render_rows(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d, uint32_t rows,
 		     const struct vmp_column_list *columns, const struct vmp_look *look)
 {
-	struct table t = { .out = out, .p = p, .d = d, .look = look, .nr = columns->nr };
+	struct table t = { .out = out, .p = p, .d = d, .look = look, .list = *columns };
 	const struct vmp_row *row = d->rows.v;
 	uint32_t r;
 
-	memcpy(t.column, columns->column, sizeof(t.column));
 	t.plain = calloc(p->model->strings.str.nr, sizeof(*t.plain));
 	measure(&t, rows);
 	fit(&t);
@@ -234,7 +235,7 @@ static void branch_line(struct branch *b, const struct vmp_row *row, uint32_t de
 {
 	int i, indent = 2 * (int)depth, room = b->t.look->width - b->numbers - indent;
 
-	for (i = 0; i < b->t.nr; i++) {
+	for (i = 0; i < b->t.list.nr; i++) {
 		number(&b->t, row, i, 0);
 		fputs("  ", b->t.out);
 	}
@@ -287,16 +288,16 @@ int vmp_render_tree(FILE *out, const struct vmp_profile *p, uint32_t domain, con
 	for (i = 0; i < columns.nr; i++) {
 		if (!VMP_IS_MEASURE(columns.column[i]))
 			continue;
-		b.t.width[b.t.nr] = measures[columns.column[i]].width;
-		b.numbers += 2 + b.t.width[b.t.nr];
-		b.t.column[b.t.nr++] = columns.column[i];
+		b.t.width[b.t.list.nr] = measures[columns.column[i]].width;
+		b.numbers += 2 + b.t.width[b.t.list.nr];
+		b.t.list.column[b.t.list.nr++] = columns.column[i];
 	}
 	b.err = vmp_tree_create(&b.tree, p, o, &r->levels);
 	if (b.err)
 		return b.err;
 	fputs(r->look.colour ? "\n\033[1m" : "\n", out);
-	for (i = 0; i < b.t.nr; i++)
-		fprintf(out, "%*s  ", b.t.width[i], vmp_column_title(b.t.column[i]));
+	for (i = 0; i < b.t.list.nr; i++)
+		fprintf(out, "%*s  ", b.t.width[i], vmp_column_title(b.t.list.column[i]));
 	for (i = 0; i < b.tree->levels.nr; i++, sep = " > ")
 		n += snprintf(b.t.buf + n, CELL_BYTES - (size_t)n, "%s%s", sep,
 			      vmp_column_title(b.tree->levels.column[i]));

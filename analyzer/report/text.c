@@ -8,6 +8,8 @@
 #include "report/render.h"
 #include "util/text.h"
 
+#define LABEL_FEW	24	/* less room for a tree's labels, and columns that nobody asked for give way */
+
 static int filtered(const struct vmp_options *o)
 {
 	return o->comm || o->module || o->exit_reason || o->vcpu >= 0 || o->pid >= 0 || o->filter;
@@ -32,6 +34,16 @@ static struct vmp_column_list columns_of(const struct vmp_options *o)
 	return list;
 }
 
+/* Places that the numbers before a tree's labels take */
+static int width_of(const struct vmp_column_list *list)
+{
+	int i, n = 0;
+
+	for (i = 0; i < list->nr; i++)
+		n += VMP_IS_MEASURE(list->column[i]) ? vmp_render_width(list->column[i]) + 2 : 0;
+	return n;
+}
+
 struct vmp_column_list vmp_render_columns(const struct vmp_profile *p, const struct vmp_options *o,
 					  const struct vmp_render *r)
 {
@@ -45,6 +57,10 @@ struct vmp_column_list vmp_render_columns(const struct vmp_profile *p, const str
 	list.column[at] = VMP_COL_INSN_SAMPLES;
 	list.column[at + 1] = VMP_COL_CPI;
 	list.nr += 2;
+	list.unasked = VMP_KEY(VMP_COL_INSN_SAMPLES) | VMP_KEY(VMP_COL_CPI);
+	while (r->levels.nr && r->look.width && r->look.width < width_of(&list) + LABEL_FEW &&
+	       vmp_column_give_way(&list) >= 0)
+		;
 	return list;
 }
 

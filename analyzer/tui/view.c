@@ -166,6 +166,7 @@ static void last_line(const struct vmp_view_state *s)
 
 void vmp_view_draw(struct vmp_view_state *s)
 {
+	struct vmp_render render = s->tui->render;
 	uint32_t i, at;
 
 	vmp_screen_clear();
@@ -175,8 +176,9 @@ void vmp_view_draw(struct vmp_view_state *s)
 		return;
 	}
 	s->columns = s->tui->render.columns;
+	render.look.width = vmp_screen_width();
 	if (s->profile)
-		s->columns = vmp_render_columns(s->profile, &s->tui->options, &s->tui->render);
+		s->columns = vmp_render_columns(s->profile, &s->tui->options, &render);
 	title(s);
 	domain(s);
 	columns(s);

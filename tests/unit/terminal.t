@@ -30,6 +30,8 @@ except OSError as e:
 
 VMPROF = O + "/vmprof"
 MADE = SRC + "/tests/golden/made.vmprof"
+QUANTUM = SRC + "/tests/golden/quantum.vmprof"
+QUANTUM_ENV = {"VMPROF_OBJCACHE": SRC + "/tests/golden/quantum.objects"}
 tmp = tempfile.mkdtemp()
 HOSTILE = tmp + "/hostile.vmprof"
 ENV = {"VMPROF_OBJCACHE": SRC + "/tests/golden/objects", "VMPROF_DIR": tmp + "/captures",
@@ -76,6 +78,21 @@ t = start("report", MADE, "--no-pager", columns=44, lines=90)
 t.end()
 table = [line for line in t.screen.display if re.match(r" +\d+ +\d+\.\d\d  ", line)]
 ok(len(table) == 17 and sum("\u2026" in line for line in table) >= 8, "on a narrow one, too: long names lose their middle", t)
+for view, names in ([], ("Function", "Module", "Process", "quantum_toffoli")), (["--tree"], ("Process > Thread", "shor")):
+    shown = {}
+    for columns in 80, 60, 40:
+        t = start("report", QUANTUM, "--no-pager", "--limit", "5", *view, columns=columns, lines=300, env=QUANTUM_ENV)
+        t.end()
+        head = t.line("Samples    %CPU")
+        shown[columns] = [x for x in ("Insn smpl", "CPI") if x in t.screen.display[head]]
+        if columns >= 60:
+            ok(all(t.line(x) >= head for x in names), f"with CPI, {columns} columns: names have room" + " in a tree" * bool(view), t)
+        else:
+            ok(re.search(r"%CPU  Fu\S*  Mo\S*  Pr|%CPU  Pro.*Function", t.screen.display[head]), f"with CPI, {columns} columns: no key is left out" + " in a tree" * bool(view), t)
+    ok(shown == {80: ["Insn smpl", "CPI"], 60: shown[60], 40: []} and shown[60] in ([], ["CPI"]), f"columns that nobody asked for give way: {shown}", t)
+t = start("report", QUANTUM, "--no-pager", "--columns", "samples,instruction-samples,cpi,function", columns=60, lines=120, env=QUANTUM_ENV)
+t.end()
+ok(t.line("Insn smpl     CPI  Function") > 0, "not those that somebody did", t)
 t = start("report", MADE, "--no-pager", env={"NO_COLOR": "1"}, lines=70)
 ok(t.end() == 0 and b"\x1b" not in t.raw, "NO_COLOR: none")
 t = start("report", MADE, "--no-pager", term="dumb", lines=70)
@@ -186,6 +203,11 @@ t = start("tui", MADE, env={"NO_COLOR": "1"})
 ok(t.shows("+ shor") and not re.search(rb"\x1b\[[0-9;]*3[1-7]m", t.raw), "NO_COLOR: none", t)
 t.press("q")
 t.end()
+for columns, titles in (80, "Samples    %CPU   Insn smpl     CPI  Domain"), (50, "Samples    %CPU  Domain"):
+    t = start("tui", QUANTUM, columns=columns, env=QUANTUM_ENV)
+    ok(t.shows(titles), f"with CPI, {columns} columns: names have room in tui", t)
+    t.press("q")
+    t.end()
 t = start("tui", "--filter", 'process == "shor"', "--group-by", "function", "--columns", "percent,cpi", "--sort", "function", MADE)
 ok(t.wait(lambda t: t.shows("Domain > Function", "CPI", "filter: process ==", " f2") and 0 < t.line("[shor+0x123]") < t.line(" f1") < t.line(" f2")), "options are those of report", t)
 t.press("q")
