@@ -96,6 +96,12 @@ static int open_sysroot(const char *dir)
 	return fd;
 }
 
+int args_no_domain(const char *name)
+{
+	vmp_err("the capture holds no domain '%s'; vmprof report lists those that it holds", args_safe(name));
+	return -ESRCH;
+}
+
 /* One for all captures of a command, so that nothing is asked for twice; it lives as long as we */
 static int find_seek(struct vmp_seek **out, const char *sysroot)
 {

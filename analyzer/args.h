@@ -23,6 +23,9 @@ int args_pid(const char *s, int64_t *pid);
  */
 int args_output(const char *input, const char *output);
 
+/** args_no_domain() - Tell that the capture holds none that --domain names.  Return: -ESRCH. */
+int args_no_domain(const char *name);
+
 /* The row of an option table for where guests' files are looked for */
 #define ARGS_SYSROOT(ptr) \
 	{ "sysroot", 0, VMP_OPT_STR, "DIR", "look for guests' binaries and debug files below DIR, too", ptr }

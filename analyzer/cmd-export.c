@@ -112,9 +112,12 @@ static int export(struct vmp_model *m, const struct vmp_choice *c, const struct 
 		vmp_err("cannot read %s: %s", args_safe(path), strerror(-err));
 		return VMP_EXIT_FAILED;
 	}
-	if (c->domain && !t->domains.nr)
-		vmp_warn("the capture holds no domain '%s'", args_safe(c->domain));
-	ret = write_out(t, f, g);
+	if (c->domain && !t->domains.nr) {
+		args_no_domain(c->domain);
+		ret = VMP_EXIT_FAILED;
+	} else {
+		ret = write_out(t, f, g);
+	}
 	vmp_table_destroy(t);
 	return ret;
 }

@@ -116,12 +116,6 @@ static int compare(struct report *r, const struct vmp_options *o, const char *pa
 	return err;
 }
 
-static int no_domain(const char *name)
-{
-	vmp_err("the capture holds no domain '%s'; vmprof report lists those that it holds", args_safe(name));
-	return -ESRCH;
-}
-
 static int gather(struct report *r, struct vmp_model *m, const struct vmp_options *o, const struct vmp_render *look,
 		  const char *sysroot)
 {
@@ -131,7 +125,7 @@ static int gather(struct report *r, struct vmp_model *m, const struct vmp_option
 	if (err)
 		return err;
 	if (o->domain && !r->p->domain_found)
-		return no_domain(o->domain);
+		return args_no_domain(o->domain);
 	waiting.view = VMP_VIEW_WAITERS;
 	waiting.by = VMP_BY_WAITERS;
 	if (o->view == VMP_VIEW_THIEVES)
@@ -176,7 +170,7 @@ static int write_html(struct vmp_model *m, const struct vmp_options *o, const ch
 	if (!err && to_file)
 		vmp_info("%s: open it in a browser; it needs no network", args_safe(file));
 	else if (err == -ESRCH)
-		no_domain(o->domain);
+		args_no_domain(o->domain);
 	else if (err)
 		vmp_err("cannot write %s: %s", to_file ? args_safe(file) : "to standard output", strerror(-err));
 	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;

@@ -121,7 +121,10 @@ rm -rf "$tmp/wide"*
 "$vmprof" export --format csv "$tmp/none.vmprof" > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'cannot read .*none.vmprof' "$tmp/err"; ok $? "no such capture: exit 1"
 "$vmprof" export --format csv "$tmp/made.csv" > /dev/null 2> "$tmp/err"; [ $? = 1 ] && grep -q 'is not a vmprof capture' "$tmp/err"; ok $? "not a capture: exit 1"
 "$vmprof" export --format json "$tmp/made.vmprof" > /dev/full 2> "$tmp/err"; [ $? = 1 ] && grep -q 'cannot write standard output: No space' "$tmp/err"; ok $? "a full disk is told, exit 1"
-"$vmprof" export --format csv --domain nobody "$tmp/made.vmprof" 2> "$tmp/err" | wc -l | grep -qx 1 && grep -q "no domain 'nobody'" "$tmp/err"; ok $? "a domain that is not there is told"
+for format in csv json pprof xml; do
+	"$vmprof" export --format $format --domain nobody -o "$tmp/nobody" "$tmp/made.vmprof" 2> "$tmp/err"
+	[ $? = 1 ] && [ ! -e "$tmp/nobody" ] && grep -q "no domain 'nobody'" "$tmp/err"; ok $? "a domain that is not there: exit 1, and no $format"
+done
 head -c -200 "$tmp/made.vmprof" > "$tmp/cut.vmprof"
 for command in "export --format csv" blocks branches loops; do
 	"$vmprof" $command "$tmp/cut.vmprof" > /dev/null 2> "$tmp/err"; grep -q 'bytes at the end of the capture were not read' "$tmp/err"; ok $? "${command%% *} warns of a capture that was cut off"
