@@ -30,16 +30,18 @@ static int import_cubex(int fd, struct vmp_xml *x, const char *path)
 
 static int import_xml(int fd, uint64_t bytes, struct vmp_xml *x, const char *path)
 {
+	const char *other;
 	struct vmp_source *s;
 	int err = vmp_source_open(&s, fd, 0, bytes);
 
 	if (err)
 		return err;
 	err = vmp_xmlin_copy(s, x);
+	other = err == -EBADMSG ? vmp_source_other(s) : NULL;
 	if (err == -EBADMSG)
-		vmp_err("%s, %s\n"
+		vmp_err("%s%s%s\n"
 			"  what is read: .cubex of Cube or Score-P, and XML as vmprof export --format xml writes it",
-			args_safe(path), vmp_source_error(s));
+			args_safe(path), other ? " " : ", ", other ? other : vmp_source_error(s));
 	vmp_source_close(s);
 	return err;
 }

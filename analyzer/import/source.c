@@ -2,6 +2,7 @@
 /* source.c - libxml2's reader over pread(), zlib and libzstd. */
 #include "import/source.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 #include <zstd.h>
 
 #include "util/text.h"
+#include <vmprof/capture.h>
 
 #define IN_BYTES	(64U << 10)
+#define FIRST		16
 #define AUTO_HEADER	(15 + 32)	/* zlib: gzip's or zlib's header */
 
 struct vmp_source {
@@ -25,6 +28,8 @@ struct vmp_source {
 	ZSTD_DStream *zstd;
 	ZSTD_inBuffer zin;
 	uint8_t in[IN_BYTES];
+	char first[FIRST + 1];	/* bytes, unpacked */
+	int nr_first;		/* -1: none was read yet */
 	xmlTextReaderPtr reader;
 	char error[512];
 };
@@ -85,10 +90,8 @@ static int read_zstd(struct vmp_source *s, char *buf, int len)
 	return (int)out.pos;
 }
 
-static int on_read(void *context, char *buf, int len)
+static int unpacked(struct vmp_source *s, char *buf, int len)
 {
-	struct vmp_source *s = context;
-
 	if (s->packed_end)
 		return 0;
 	if (s->has_gzip)
@@ -96,6 +99,21 @@ static int on_read(void *context, char *buf, int len)
 	if (s->zstd)
 		return read_zstd(s, buf, len);
 	return (int)raw(s, buf, (size_t)len);
+}
+
+static int on_read(void *context, char *buf, int len)
+{
+	struct vmp_source *s = context;
+	int n = unpacked(s, buf, len), more;
+
+	if (n < 0)
+		return n;
+	if (s->nr_first < 0)
+		s->nr_first = 0;
+	more = n < FIRST - s->nr_first ? n : FIRST - s->nr_first;
+	memcpy(s->first + s->nr_first, buf, (size_t)more);
+	s->nr_first += more;
+	return n;
 }
 
 static void on_error(void *arg, const char *msg, xmlParserSeverities severity,
@@ -139,6 +157,7 @@ int vmp_source_open(struct vmp_source **out, int fd, uint64_t offset, uint64_t l
 	if (!s)
 		return -ENOMEM;
 	s->fd = fd;
+	s->nr_first = -1;
 	s->at = offset;
 	s->end = offset + len;
 	err = start_unpacking(s);
@@ -203,6 +222,26 @@ int vmp_source_next(struct vmp_source *s)
 const char *vmp_source_error(const struct vmp_source *s)
 {
 	return s->error;
+}
+
+const char *vmp_source_other(const struct vmp_source *s)
+{
+	const char *first = s->first + strspn(s->first, " \t\r\n");
+	uint64_t magic;
+
+	memcpy(&magic, s->first, sizeof(magic));
+	if (!s->nr_first)
+		return "is empty";
+	if (magic == htole64(VMPROF_CAP_MAGIC))
+		return "is a capture; vmprof export --format xml writes it as XML";
+	if (*first == '{' || *first == '[')
+		return "is JSON";
+	if (s->nr_first < 0 || first == s->first + FIRST || memchr(s->first, '<', FIRST))
+		return NULL;
+	/* its first message: the type of a value, two small numbers */
+	if (s->first[0] == 0x0a && s->first[2] == 0x08)
+		return "is neither XML nor .cubex; it may be pprof's";
+	return "is neither XML nor .cubex";
 }
 
 const char *vmp_source_attr(struct vmp_source *s, char *buf, size_t size, const char *name)

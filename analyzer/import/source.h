@@ -35,6 +35,9 @@ int vmp_source_next(struct vmp_source *s);
 /** vmp_source_error() - "line 12: ..." of a -EBADMSG, made safe for a terminal. */
 const char *vmp_source_error(const struct vmp_source *s);
 
+/** vmp_source_other() - "is empty", "is JSON": what a file is that is no XML, by its first bytes; NULL not known. */
+const char *vmp_source_other(const struct vmp_source *s);
+
 /** vmp_source_complain() - Say what is wrong at the node; %s only with safe text.  Return: -EBADMSG. */
 int vmp_source_complain(struct vmp_source *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -102,7 +102,14 @@ echo '<!DOCTYPE p><process id="1"/>' > "$tmp/bad.xml"; refuses 'a document type 
 } > "$tmp/bad.xml"
 refuses 'line 1' "$tmp/bad.xml" "so are entities that grow without end"
 echo '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><process id="&x;"/>' > "$tmp/bad.xml"; refuses 'line 1' "$tmp/bad.xml" "and those that name files"
-: > "$tmp/empty"; refuses 'line' "$tmp/empty" "an empty file is refused"
+: > "$tmp/empty"; refuses 'empty is empty' "$tmp/empty" "an empty file is refused"
+gzip < "$tmp/empty" > "$tmp/empty.gz"; refuses 'gz is empty' "$tmp/empty.gz" "a packed one, too"
+made=$src/tests/golden/made
+refuses "is a capture; vmprof export --format xml writes it as XML" "$made.vmprof" "a capture is refused, with what to do"
+refuses 'is JSON' "$made.profile.json" "so is JSON"
+refuses "is neither XML nor .cubex; it may be pprof's" "$made.pb" "so is pprof's format"
+gzip < "$made.pb" > "$tmp/made.pb.gz"; refuses "pprof's" "$tmp/made.pb.gz" "packed, too"
+refuses 'is neither XML nor .cubex$' "$made.csv" "and any other"
 head -c 3000 "$tmp/plain.cubex" > "$tmp/cut.cubex"; refuses 'the archive is damaged' "$tmp/cut.cubex" "a .cubex that is cut is refused"
 python3 "$src/tests/unit/export/cubex.py" "$tmp/packed.cubex" packed=1
 python3 - "$tmp" << 'END'
