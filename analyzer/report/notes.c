@@ -177,7 +177,7 @@ static void cpi(struct notes *n, const struct vmp_profile *p, const struct vmp_d
 {
 	const struct vmp_model *m = p->model;
 
-	if (!vmp_weigh_paired(m))
+	if (!vmp_weigh_paired(m) || !d->cycle_samples || !d->instruction_samples)
 		return;
 	note(n, "CPI by two events: %" PRIu64 " samples of cycles for %" PRIu64 " each, %" PRIu64
 		" of instructions for %" PRIu64 " each; in all %.3f; of a function with n samples of either it"

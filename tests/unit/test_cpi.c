@@ -211,6 +211,20 @@ static void test_report(void **state)
 	gen_says(output, "\"percent\":12.0000,\"cycle_samples\":0,\"instruction_samples\":0,\"samples\":6}");
 }
 
+/* Of no samples there is no CPI, which 0 would be. */
+static void test_none(void **state)
+{
+	(void)state;
+	gen_begin(&g, path);
+	gen_text(&g, VMPROF_CAP_META, 0, BOTH);
+	gen_vm(&g, GEN_VM, "web01");
+	profiled_load();
+	assert_true(vmp_weigh_paired(model));
+	count(VMP_BY_FUNCTION);
+	gen_says(profiled_text(vmp_render_text), "No samples.");
+	gen_says_not(output, "CPI");
+}
+
 /* Without a second event nothing is said about CPI. */
 static void test_one_event(void **state)
 {
@@ -303,7 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_older_totals), T(test_report),
-		T(test_one_event), T(test_exports), T(test_page),
+		T(test_none), T(test_one_event), T(test_exports), T(test_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
