@@ -218,6 +218,7 @@ static int group(const struct vmp_wishes *w, struct vmp_column_list *keys, struc
 static int shown(const struct vmp_wishes *w, const struct vmp_column_list *keys, const struct vmp_options *o,
 		 struct vmp_column_list *list)
 {
+	const char *lack;
 	uint32_t missing;
 	int i;
 
@@ -238,8 +239,8 @@ static int shown(const struct vmp_wishes *w, const struct vmp_column_list *keys,
 	missing = vmp_choose_keys(list) & ~o->by & ~VMP_KEY(VMP_COL_DOMAIN);
 	if (!missing)
 		return 0;
-	vmp_err("--columns: these rows do not tell %ss apart; add it to --group-by",
-		vmp_column_name((enum vmp_column)__builtin_ctz(missing)));
+	lack = vmp_column_name((enum vmp_column)__builtin_ctz(missing));
+	vmp_err("--columns: rows have no %s here; add %s to --group-by", lack, lack);
 	return -EINVAL;
 }
 

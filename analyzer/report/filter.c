@@ -338,13 +338,14 @@ static int check_node(const struct node *n, void *arg)
 {
 	const struct check *c = arg;
 	uint32_t missing = n->keys & ~MEASURES & ~c->keys & ~VMP_KEY(VMP_COL_DOMAIN);
+	const char *lack;
 
 	if (!(n->keys & MEASURES) || !missing)
 		return 0;
 	c->e->at = n->at;
+	lack = vmp_column_name((enum vmp_column)__builtin_ctz(missing));
 	snprintf(c->e->text, sizeof(c->e->text),
-		 "rows that are compared by number here do not tell %ss apart: add it to --group-by",
-		 vmp_column_name((enum vmp_column)__builtin_ctz(missing)));
+		 "numbers are compared with finished rows, which have no %s here: add %s to --group-by", lack, lack);
 	return -EINVAL;
 }
 

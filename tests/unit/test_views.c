@@ -276,7 +276,7 @@ static void test_wrong_wishes(void **state)
 	assert_int_equal(wish((struct vmp_wishes){ .group_by = "samples" }), -EINVAL);
 	gen_says(told, "samples is a number of a row");
 	assert_int_equal(wish((struct vmp_wishes){ .group_by = "process", .columns = "pid" }), -EINVAL);
-	gen_says(told, "do not tell pids apart");
+	gen_says(told, "rows have no pid here; add pid to --group-by");
 	assert_int_equal(wish((struct vmp_wishes){ .sort = "samples:up" }), -EINVAL);
 	gen_says(told, "cannot sort by 'samples:up'");
 	assert_int_equal(wish((struct vmp_wishes){ .sort = "delta" }), -EINVAL);
