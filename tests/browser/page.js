@@ -130,6 +130,27 @@ async function deep() {
 	await page.context().close();
 }
 
+// What only instructions were sampled of has no time: it is in sums of instructions, and nowhere else
+async function timeless() {
+	const file = join(dir, 'quantum.html'), page = await open(file);
+	const d = JSON.parse(readFileSync(file, 'utf8').match(/id="data">([^<]*)<\/script>/)[1]);
+	const name = (i) => d.strings[d.procs.name[d.rows.proc[i]]], all = d.rows.samples.map((_, i) => i);
+	const without = all.filter((i) => !d.rows.samples[i]).map(name).find((x) => all.every((i) => name(i) !== x || !d.rows.samples[i]));
+	is(without, 'swapper', 'the capture has a process without time');
+	for (const kind of ['function', 'process']) {
+		await page.click(`#tab-${kind}`);
+		await page.fill('#table-search', without);
+		ok((await text(page, 'output[for=table-search]')).startsWith('0 of '), `it is not in the list by ${kind}`, await text(page, 'output[for=table-search]'));
+		await page.fill('#table-search', '');
+		await page.click('thead button');
+		ok(Number(await text(page, '#list tbody tr td:nth-child(2)')) > 0, 'nor is any row without samples');
+	}
+	await page.fill('#flame-search', without);
+	is(await text(page, 'output[for=flame-search]'), 'Nothing found.', 'nor is it in the flame view');
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+}
+
 async function time() {
 	const page = await open(join(dir, 'big.html'));
 	const whole = await range(page);
@@ -228,7 +249,7 @@ async function million() {
 	await page.context().close();
 }
 
-for (const test of [hostile, flame, deep, time, lists, looks, million])
+for (const test of [hostile, flame, deep, timeless, time, lists, looks, million])
 	await run(test);
 done();
 await browser.close();

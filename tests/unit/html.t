@@ -46,6 +46,7 @@ echo precious > "$tmp/other" && ln -s other "$tmp/p.html.new" && run --html "$tm
 (ulimit -f 8; trap '' XFSZ; run --html "$tmp/a.html" "$capture")
 [ $? = 1 ] && cmp -s "$tmp/through" "$tmp/a.html" && [ -z "$(find "$tmp" -name 'a.html.*')" ]; ok $? "a file that does not fit leaves the old one, and nothing beside it"
 # for the browser tests
+mkdir -p "$O/pages" && VMPROF_OBJCACHE=$src/tests/golden/quantum.objects run --html "$O/pages/quantum.html" "$src/tests/golden/quantum.vmprof"; ok $? "the page of a session with --cpi is written"
 mkdir -p "$O/pages" && "$O/gen-capture" --samples 1000000 "$tmp/bench" 2> "$tmp/err" &&
 	VMPROF_OBJCACHE=$tmp/bench/objects run --html "$O/pages/million.html" "$tmp/bench/bench.vmprof" &&
 	[ "$(stat -c %s "$O/pages/million.html")" -lt 5000000 ]; ok $? "the page of a million samples is smaller than 5 MB"
