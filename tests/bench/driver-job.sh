@@ -38,7 +38,9 @@ with_vmprof()
 	local name=$1 pid
 	shift
 	vmprof start --domain web01 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
-	sleep 3		# the first snapshot is over
+	# what the agent tells once is not what sampling costs
+	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
+	sleep 3
 	pid=$(collector .pid)
 	work "$name"
 	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
@@ -63,7 +65,7 @@ with_perf()
 case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
-sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.perf_event_max_sample_rate=100000 kernel.kptr_restrict=0
+sysctl -q kernel.perf_event_max_sample_rate=100000 kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
 cp /proc/kallsyms /out/
 modprobe vmprof
 
@@ -96,6 +98,7 @@ lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 sleep 2
 spawn spawn-idle
 vmprof start --domain web01 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 sleep 3
 before=$(collector '.domains[0].agent.bytes') begin=$(date +%s%N)
 spawn spawn-session
