@@ -65,7 +65,7 @@ with_perf()
 case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
-sysctl -q kernel.perf_event_max_sample_rate=100000 kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
+sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
 cp /proc/kallsyms /out/
 modprobe vmprof
 
