@@ -50,6 +50,7 @@ vector_\n:
 	vector 3
 	vector 6
 	vector 13, 1
+	vector 32
 	vector 48
 
 common:
@@ -65,7 +66,7 @@ common:
 	.section .rodata
 vectors:
 	.long 0, vector_0, 1, vector_1, 2, vector_2, 3, vector_3
-	.long 6, vector_6, 13, vector_13, 48, vector_48, -1
+	.long 6, vector_6, 13, vector_13, 32, vector_32, 48, vector_48, -1
 	.text
 
 /* void call_user(void (*f)(void), u32 ecx, u32 edi, u32 ebx); until int 48 */
@@ -122,6 +123,17 @@ user_long:
 	decl %ecx
 	jnz user_long
 user_long_end:
+	int $48
+
+/* The longest block that there is: 500 instructions an iteration. */
+	.balign 4096
+	.globl user_longest
+user_longest:
+	.rept 498
+	leal 1(%eax), %eax
+	.endr
+	decl %ecx
+	jnz user_longest
 	int $48
 
 	.globl user_rep, user_rep_insn, user_scas, user_fault, user_trap, user_rdpmc

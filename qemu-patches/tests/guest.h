@@ -30,6 +30,15 @@ typedef unsigned long long u64;
 #define LBR_FROM(n)	(0xc0010300 + 2 * (n))
 #define LBR_TO(n)	(0xc0010301 + 2 * (n))
 
+/* Registers of the local APIC. */
+#define APIC_EOI	0xfee000b0
+#define APIC_SPURIOUS	0xfee000f0
+#define APIC_LVTT	0xfee00320
+#define APIC_LVTPC	0xfee00340
+#define APIC_TIMER	0xfee00380
+#define APIC_TIMER_DIV	0xfee003e0
+#define TIMER_VECTOR	32
+
 #define EV_CYCLES	0x76
 #define EV_INSNS	0xc0
 #define EV_BRANCHES	0xc2
@@ -94,6 +103,7 @@ extern volatile u32 nmi_count, fault_count, trap_count;
 extern volatile u32 nmi_eip, nmi_ecx, nmi_cs, fault_vector;
 extern u64 nmi_rearm;			/* 0: leave the counter alone */
 extern void (*nmi_hook)(struct frame *f);
+extern void (*timer_hook)(void);
 extern u32 resume_eip;			/* where a #GP goes on, once */
 void trap_init(void);
 int faults_wrmsr(u32 msr, u64 v);	/* 1 if it gave #GP */

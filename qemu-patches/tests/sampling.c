@@ -7,12 +7,15 @@
 extern char user_loop2[], user_loop2_dec[], user_loop2_jnz[];
 extern char user_long[], user_long_end[];
 extern char user_rep[], user_rep_insn[], user_scas[];
+extern char user_longest[];
 extern char halting_after[];
+extern u32 user_eflags;
 void halting(void);
 
 static char area[100000];
 static u64 period, wrong;
 static u32 at[32];
+static u32 timers, close;
 
 static void arm(u64 ctl, u64 p)
 {
@@ -98,6 +101,42 @@ static void test_rep(void)
 	disarm();
 }
 
+static void hook_timer(void)
+{
+	timers++;
+	close += (-rdmsr(CTR(0)) & CTR_MASK) <= 500;
+}
+
+/*
+ * A counter that will overflow in this block makes the emulator cut it there and translate that
+ * piece, for which it needs far longer than to run it. A timer must not get in meanwhile: a block
+ * in 40 is cut, so it is there that one timer interrupt in 40 finds the counter.
+ */
+static void test_timer(void)
+{
+	timers = close = 0;
+	timer_hook = hook_timer;
+	*(volatile u32 *)APIC_TIMER_DIV = 0xb;			/* by 1 */
+	*(volatile u32 *)APIC_LVTT = 1 << 17 | TIMER_VECTOR;	/* again and again */
+	*(volatile u32 *)APIC_TIMER = 100000;			/* ns */
+	user_eflags |= 1 << 9;
+	arm(EV_INSNS | USR, 20011);
+	call_user(user_longest, 200000, 0, 0);
+	disarm();
+	user_eflags &= ~(1 << 9);
+	*(volatile u32 *)APIC_TIMER = 0;
+	*(volatile u32 *)APIC_LVTT = 1 << 16;
+	check("the timer interrupts a long block", timers > 200, 1);
+	check("no more often right before an overflow", close < timers / 10, 1);
+	if (close >= timers / 10) {
+		put("# ");
+		put_dec(close);
+		put(" of ");
+		put_dec(timers);
+		put("\n");
+	}
+}
+
 static void test_halt(void)
 {
 	nmi_count = 0;
@@ -157,6 +196,7 @@ void test_sampling(void)
 	disarm();
 
 	test_rep();
+	test_timer();
 	test_halt();
 }
 

@@ -23,6 +23,7 @@ volatile u32 nmi_count, fault_count, trap_count;
 volatile u32 nmi_eip, nmi_ecx, nmi_cs, fault_vector;
 u64 nmi_rearm;
 void (*nmi_hook)(struct frame *f);
+void (*timer_hook)(void);
 u32 resume_eip;
 
 void interrupt(struct frame *f)
@@ -38,6 +39,10 @@ void interrupt(struct frame *f)
 		if (nmi_rearm)
 			wrmsr(CTR(0), -nmi_rearm & CTR_MASK);
 		wrmsr(GLOBAL_CLR, 0x3f);
+		return;
+	case TIMER_VECTOR:
+		timer_hook();
+		*(volatile u32 *)APIC_EOI = 0;
 		return;
 	case 48:
 		leave_user();
@@ -115,6 +120,8 @@ void trap_init(void)
 	gdt[5] = (sizeof(tss) - 1) | (u64)(base & 0xffffff) << 16 |
 		 0x89ULL << 40 | (u64)(base >> 24) << 56;
 	asm volatile("ltr %w0" : : "r"(0x28));
-	*(volatile u32 *)0xfee000f0 = 0x1ff;	/* local APIC on */
-	*(volatile u32 *)0xfee00340 = 0x400;	/* LVTPC: NMI */
+	*(volatile u32 *)APIC_SPURIOUS = 0x1ff;	/* local APIC on */
+	*(volatile u32 *)APIC_LVTPC = 0x400;	/* NMI */
+	outb(0x21, 0xff);			/* and the two old ones quiet */
+	outb(0xa1, 0xff);
 }
