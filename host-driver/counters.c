@@ -293,12 +293,16 @@ bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
 {
 	bool split = READ_ONCE(ctr->instructions[1]);
 	unsigned int side = split && event->attr.exclude_guest;
+	/* arming sets it last */
+	struct perf_event *all = READ_ONCE(ctr->cycles);
 	u64 c, i;
 
-	/* arming sets ctr->cycles last */
-	if (!vmph_read_here(READ_ONCE(ctr->cycles), &c) ||
-	    !vmph_read_here(READ_ONCE(ctr->instructions[side]), &i) ||
-	    (split && !vmph_read_here(event, &c)))
+	if (!all || !vmph_read_here(READ_ONCE(ctr->instructions[side]), &i))
+		return false;
+	/* perf has just updated the event that overflowed */
+	if (split)
+		c = local64_read(&event->count);
+	else if (!vmph_read_here(all, &c))
 		return false;
 	*cycles = c - ctr->last_cycles[side];
 	*instructions = i - ctr->last_instructions[side];

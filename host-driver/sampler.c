@@ -52,12 +52,12 @@ static bool vmph_hit_guest(const struct vmph_view *view)
 }
 
 /* Which of the guest's tasks ran, where that is told; of a nested guest nothing is. */
-static void vmph_look_task(const struct vmph_session *session, struct vmph_view *view)
+static void vmph_look_task(struct vmph_cpu *cpu, struct vmph_view *view)
 {
-	const struct vmph_tasks *tasks = vmph_tasks_find(session, view->vm);
+	const struct vmph_tasks *tasks = vmph_tasks_find(cpu->session, view->vm);
 
 	if (tasks && !(view->guest.flags & VMPROF_SF_NESTED))
-		vmph_task_look(tasks, view->vcpu->vcpu_id, &view->task);
+		vmph_task_look(tasks, &cpu->tasks, view->vcpu->vcpu_id, &view->task);
 }
 
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
@@ -86,7 +86,7 @@ static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmp
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
 	if (vmph_hit_guest(view))
 		view->mode = VMPROF_MODE_GUEST;
-	vmph_look_task(cpu->session, view);
+	vmph_look_task(cpu, view);
 	return true;
 }
 
@@ -181,15 +181,15 @@ static void vmph_record(struct vmph_cpu *cpu, u16 type, const struct vmph_view *
  * A chosen VM ran, or its QEMU did, while another chosen VM's vCPU waited for
  * this pCPU: to that one it is steal, which takes a record of its own.
  */
-static void vmph_record_neighbour(struct vmph_cpu *cpu, struct pt_regs *regs, u64 tsc, u32 flags)
+static void vmph_record_neighbour(struct vmph_cpu *cpu, const struct vmph_vcpu *waiter,
+				  struct pt_regs *regs, u64 tsc, u32 flags)
 {
-	struct vmph_vcpu *waiter = vmph_steal_waiter(cpu);
 	struct vmph_view view = {
 		.flags = flags & (VMPROF_SF_IRQ_NMI | VMPROF_SF_TIMER),
 		.mode = user_mode(regs) ? VMPROF_MODE_OTHER_USER : VMPROF_MODE_OTHER_KERNEL,
 	};
 
-	if (!waiter || READ_ONCE(waiter->vm) == current->tgid)
+	if (READ_ONCE(waiter->vm) == current->tgid)
 		return;
 	vmph_take_waiter(&view, waiter);
 	vmph_record(cpu, VMPROF_REC_SAMPLE, &view, regs, tsc, 0, 0, NULL);
@@ -247,6 +247,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	struct vmph_session *session = cpu->session;
 	u64 cycles = 0, instructions = 0, tsc = rdtsc();
 	struct vmph_view view = { .attr = &event->attr };
+	struct vmph_vcpu *waiter;
 
 	vmph_begin(cpu, &cpu->counters.main, &view);
 	if (session->timer)
@@ -263,7 +264,9 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 			vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
 			return;
 		}
-		vmph_record_neighbour(cpu, regs, tsc, view.flags);
+		waiter = vmph_steal_waiter(cpu);
+		if (waiter)
+			vmph_record_neighbour(cpu, waiter, regs, tsc, view.flags);
 	} else if (!vmph_look_other(cpu, regs, &view)) {
 		vmph_filtered(cpu);
 		return;

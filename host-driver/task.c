@@ -72,16 +72,47 @@ static u64 vmph_task_hva(const struct vmph_tasks *tasks, u64 gpa)
 	return 0;
 }
 
-static bool vmph_task_read(const struct vmprof_tasks *t, u64 hva, struct vmph_task *task)
+static bool vmph_task_read_ids(const struct vmprof_tasks *t, struct vmph_task *task)
+{
+	u32 ids[2];
+
+	if (t->tgid_offset != t->pid_offset + sizeof(u32))
+		return !vmph_task_copy(&task->tid, task->hva + t->pid_offset, sizeof(task->tid)) &&
+		       !vmph_task_copy(&task->tgid, task->hva + t->tgid_offset, sizeof(task->tgid));
+	if (vmph_task_copy(ids, task->hva + t->pid_offset, sizeof(ids)))
+		return false;
+	task->tid = ids[0];
+	task->tgid = ids[1];
+	return true;
+}
+
+static bool vmph_task_read_rest(const struct vmprof_tasks *t, struct vmph_task *task)
 {
 	u32 flags;
 
-	if (vmph_task_copy(&flags, hva + t->flags_offset, sizeof(flags)) ||
-	    vmph_task_copy(&task->tid, hva + t->pid_offset, sizeof(task->tid)) ||
-	    vmph_task_copy(&task->tgid, hva + t->tgid_offset, sizeof(task->tgid)) ||
-	    vmph_task_copy(task->comm, hva + t->comm_offset, sizeof(task->comm)))
+	if (vmph_task_copy(&flags, task->hva + t->flags_offset, sizeof(flags)) ||
+	    vmph_task_copy(task->comm, task->hva + t->comm_offset, sizeof(task->comm)))
 		return false;
 	task->flags = flags & t->kthread_flag ? VMPROF_TASK_KTHREAD : 0;
+	return true;
+}
+
+/* Where a task of this number is kept */
+static struct vmph_task_seen *vmph_task_slot(struct vmph_tasks_seen *seen, u32 vm, u32 tid)
+{
+	return &seen->seen[(tid + vm) & (VMPH_TASKS_SEEN - 1)];
+}
+
+/* Is it the one that was seen last under its number?  Then it has that one's name. */
+static bool vmph_task_again(struct vmph_tasks_seen *seen, u32 vm, struct vmph_task *task)
+{
+	struct vmph_task_seen *slot = vmph_task_slot(seen, vm, task->tid);
+
+	if (slot->vm != vm || slot->task.hva != task->hva || slot->task.tid != task->tid ||
+	    slot->task.tgid != task->tgid || !slot->trust)
+		return false;
+	slot->trust--;
+	*task = slot->task;
 	return true;
 }
 
@@ -93,9 +124,10 @@ static bool vmph_task_likely(const struct vmph_task *task)
 	       (task->tid || task->flags & VMPROF_TASK_KTHREAD);
 }
 
-void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *task)
+void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
+		    struct vmph_task *task)
 {
-	u64 gva, gpa, hva;
+	u64 gva, gpa;
 
 	memset(task, 0, sizeof(*task));
 	task->state = VMPROF_TASK_NO_CPU;
@@ -105,11 +137,13 @@ void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *
 	if (vmph_task_copy(&gva, tasks->current_hva[vcpu], sizeof(gva)))
 		return;
 	task->state = VMPROF_TASK_OUTSIDE;
-	hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
-	if (!hva)
+	task->hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
+	if (!task->hva)
 		return;
 	task->state = VMPROF_TASK_NO_READ;
-	if (!vmph_task_read(&tasks->told, hva, task))
+	if (!vmph_task_read_ids(&tasks->told, task) ||
+	    vmph_task_again(seen, tasks->told.vm, task) ||
+	    !vmph_task_read_rest(&tasks->told, task))
 		return;
 	task->state = vmph_task_likely(task) ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_TASK;
 }
@@ -117,24 +151,28 @@ void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *
 int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
 		   const struct vmph_task *task)
 {
-	unsigned int slot = (task->tid + vm) & (VMPH_TASKS_SEEN - 1);
+	struct vmph_task_seen *slot = vmph_task_slot(seen, vm, task->tid);
 	struct vmprof_rec_task *rec;
 	int err;
 
-	if (task->state != VMPROF_TASK_KNOWN ||
-	    (seen->seen[slot].vm == vm && !memcmp(&seen->seen[slot].task, task, sizeof(*task))))
+	if (task->state != VMPROF_TASK_KNOWN || task->noted)
 		return 0;
-	err = vmph_ring_reserve(ring, VMPROF_REC_TASK, sizeof(*rec), tsc, (void **)&rec);
-	if (err)
-		return err;	/* the next sample tries again */
-	rec->tsc = tsc;
-	rec->vm = vm;
-	rec->tid = task->tid;
-	rec->tgid = task->tgid;
-	rec->flags = task->flags;
-	memcpy(rec->comm, task->comm, sizeof(rec->comm));
-	vmph_ring_commit(ring);	/* a sample follows, and wakes */
-	seen->seen[slot].vm = vm;
-	seen->seen[slot].task = *task;
+	if (slot->vm != vm || slot->task.tid != task->tid || slot->task.tgid != task->tgid ||
+	    slot->task.flags != task->flags || memcmp(slot->task.comm, task->comm, sizeof(task->comm))) {
+		err = vmph_ring_reserve(ring, VMPROF_REC_TASK, sizeof(*rec), tsc, (void **)&rec);
+		if (err)
+			return err;	/* the next sample tries again */
+		rec->tsc = tsc;
+		rec->vm = vm;
+		rec->tid = task->tid;
+		rec->tgid = task->tgid;
+		rec->flags = task->flags;
+		memcpy(rec->comm, task->comm, sizeof(rec->comm));
+		vmph_ring_commit(ring);	/* a sample follows, and wakes */
+	}
+	slot->vm = vm;
+	slot->task = *task;
+	slot->task.noted = true;
+	slot->trust = VMPH_TASK_TRUST;
 	return 0;
 }

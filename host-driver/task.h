@@ -28,18 +28,22 @@ struct vmph_tasks {
 /* The task of a sample */
 struct vmph_task {
 	u8 state;		/* enum vmprof_guest_task; what follows with KNOWN */
+	bool noted;		/* the reader knows it */
 	u32 tid;
 	u32 tgid;
 	u32 flags;		/* VMPROF_TASK_KTHREAD */
 	u8 comm[VMPROF_TASK_COMM];
+	u64 hva;		/* of its task_struct */
 };
 
 #define VMPH_TASKS_SEEN	64	/* a power of two */
+#define VMPH_TASK_TRUST	15	/* looks that believe a name before it is read again */
 
 /* What this pCPU wrote last */
 struct vmph_tasks_seen {
-	struct {
+	struct vmph_task_seen {
 		u32 vm;		/* 0 free */
+		u32 trust;	/* looks that are left */
 		struct vmph_task task;
 	} seen[VMPH_TASKS_SEEN];
 };
@@ -52,11 +56,14 @@ bool vmph_tasks_take(struct vmph_tasks *tasks);
 
 /**
  * vmph_task_look() - The task that runs on a vCPU.
+ * @seen: Of this pCPU; a task that is in it at the same place with the same numbers is that one.
+ *	A name that was changed shows within VMPH_TASK_TRUST + 1 of these looks.
  * @vcpu: As in KVM; its thread is current.
  * @task: Filled.
- * Context: any, NMI included.
+ * Context: NMI or interrupt, on the pCPU.
  */
-void vmph_task_look(const struct vmph_tasks *tasks, u32 vcpu, struct vmph_task *task);
+void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
+		    struct vmph_task *task);
 
 /**
  * vmph_task_note() - Write a TASK record if the reader does not know it yet.

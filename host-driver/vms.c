@@ -99,15 +99,14 @@ static struct vmph_vcpu *vmph_vcpu_claim(struct vmph_vms *vms, u32 tid)
 
 struct vmph_vcpu *vmph_vcpu_learn(struct vmph_vms *vms, u32 tgid, u32 tid)
 {
-	struct vmph_vcpu *vcpu;
+	struct vmph_vcpu *vcpu = vmph_vcpu_find(vms, tgid, tid);
 
+	if (vcpu)
+		return vcpu;
 	if (vms->all)
 		vmph_vms_add(vms, tgid);
 	if (!vmph_vms_chosen(vms, tgid))
 		return NULL;
-	vcpu = vmph_vcpu_find(vms, tgid, tid);
-	if (vcpu)
-		return vcpu;
 	vcpu = vmph_vcpu_claim(vms, tid);
 	if (!vcpu)
 		return NULL;

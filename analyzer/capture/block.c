@@ -83,7 +83,7 @@ int vmp_block_check(struct vmprof_cap_block *b)
 	b->tsc_last = le64toh(b->tsc_last);
 	if (b->raw_bytes > VMPROF_CAP_RAW_MAX || b->stored_bytes > VMPROF_CAP_RAW_MAX)
 		return -EBADMSG;
-	if (!(b->flags & VMPROF_CAP_ZSTD) && b->raw_bytes != b->stored_bytes)
+	if (!(b->flags & (VMPROF_CAP_ZSTD | VMPROF_CAP_WORDS)) && b->raw_bytes != b->stored_bytes)
 		return -EBADMSG;
 	return 0;
 }

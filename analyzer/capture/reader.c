@@ -20,6 +20,7 @@
 #include <zstd.h>
 
 #include "capture/block.h"
+#include "capture/words.h"
 #include "crc32c.h"
 
 struct vmp_reader {
@@ -219,18 +220,20 @@ static int unpack(struct vmp_unpacker *u, unsigned int flags, uint32_t stored_by
 
 	*data = u->stored;
 	*len = stored_bytes;
-	if (!(flags & VMPROF_CAP_ZSTD))
+	if (!(flags & (VMPROF_CAP_ZSTD | VMPROF_CAP_WORDS)))
 		return 0;
+	if (room(&u->raw, &u->raw_room, raw_bytes))
+		return -ENOMEM;
+	*data = u->raw;
+	*len = raw_bytes;
+	if (flags & VMPROF_CAP_WORDS)
+		return vmp_words_unpack(u->raw, raw_bytes, u->stored, stored_bytes);
 	if (!u->zstd)
 		u->zstd = ZSTD_createDCtx();
-	if (!u->zstd || room(&u->raw, &u->raw_room, raw_bytes))
+	if (!u->zstd)
 		return -ENOMEM;
 	n = ZSTD_decompressDCtx(u->zstd, u->raw, raw_bytes, u->stored, stored_bytes);
-	if (ZSTD_isError(n) || n != raw_bytes)
-		return -EBADMSG;
-	*data = u->raw;
-	*len = n;
-	return 0;
+	return ZSTD_isError(n) || n != raw_bytes ? -EBADMSG : 0;
 }
 
 int vmp_reader_next(struct vmp_reader *r, struct vmp_block *out)

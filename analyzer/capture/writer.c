@@ -21,6 +21,7 @@
 #include <zstd.h>
 
 #include "capture/block.h"
+#include "capture/words.h"
 #include "crc32c.h"
 #include "model/records.h"
 #include "util/room.h"
@@ -181,32 +182,39 @@ static int grow(void **buf, size_t *room, size_t need, size_t elem)
 	return 0;
 }
 
-/* Packed size if that saves something, else 0 */
-static size_t pack(struct vmp_writer *w, const void *data, size_t len)
+/* Packed size if that saves something, else 0; @flag: how */
+static size_t pack(struct vmp_writer *w, unsigned int flag, const void *data, size_t len)
 {
-	size_t n;
+	size_t n, bound = flag == VMPROF_CAP_WORDS ? vmp_words_bound(len) : ZSTD_compressBound(len);
 
-	if (len < PACK_MIN || grow(&w->packed, &w->packed_room, ZSTD_compressBound(len), 1))
+	if (len < PACK_MIN || grow(&w->packed, &w->packed_room, bound, 1))
 		return 0;
-	n = ZSTD_compressCCtx(w->zstd, w->packed, w->packed_room, data, len, ZSTD_LEVEL);
+	if (flag == VMPROF_CAP_WORDS)
+		n = vmp_words_pack(w->packed, data, len);
+	else
+		n = ZSTD_compressCCtx(w->zstd, w->packed, w->packed_room, data, len, ZSTD_LEVEL);
 	return ZSTD_isError(n) || n > len - len / 16 ? 0 : n;
 }
 
-/* And their branches */
-static int only_samples(const void *data, size_t len)
+/* Samples and their branches, and nothing else?  @branches: whether there are some */
+static int only_samples(const void *data, size_t len, int *branches)
 {
 	const uint8_t *p = data, *end = p + len;
 	struct vmprof_record rec;
+	int only = 1;
 
 	for (; (size_t)(end - p) >= sizeof(rec); p += rec.size) {
 		memcpy(&rec, p, sizeof(rec));
-		if (rec.type == VMPROF_REC_LBR ? rec.size < sizeof(struct vmprof_rec_lbr) :
-		    !vmp_record_is_sample(&rec) || rec.size != sizeof(struct vmprof_sample))
+		if (rec.size < sizeof(rec) || rec.size > end - p)
 			return 0;
-		if (rec.size > end - p)
-			return 0;
+		if (rec.type == VMPROF_REC_LBR) {
+			*branches = 1;
+			only &= rec.size >= sizeof(struct vmprof_rec_lbr);
+		} else {
+			only &= vmp_record_is_sample(&rec) && rec.size == sizeof(struct vmprof_sample);
+		}
 	}
-	return p == end;
+	return only && p == end;
 }
 
 int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
@@ -217,20 +225,26 @@ int vmp_writer_block(struct vmp_writer *w, unsigned type, uint32_t source,
 		.type = (uint16_t)type, .source = source,
 		.tsc_first = tsc_first, .tsc_last = tsc_last,
 	};
+	unsigned int how = VMPROF_CAP_ZSTD;
 	const void *stored = data;
 	size_t packed, size = len;
-	int err;
+	int err, branches = 0;
 
 	if (len > VMPROF_CAP_RAW_MAX)
 		return -EMSGSIZE;
 	err = grow((void **)&w->index, &w->index_room, w->nr_index + 1, sizeof(*w->index));
 	if (err)
 		return err;
-	if (type == VMPROF_CAP_RECORDS && only_samples(data, len))
-		b.flags |= VMPROF_CAP_SAMPLES;
-	packed = pack(w, data, len);
+	if (type == VMPROF_CAP_RECORDS) {
+		if (only_samples(data, len, &branches))
+			b.flags |= VMPROF_CAP_SAMPLES;
+		/* branches repeat as a whole, not record by record */
+		if (!branches)
+			how = VMPROF_CAP_WORDS;
+	}
+	packed = pack(w, how, data, len);
 	if (packed) {
-		b.flags |= VMPROF_CAP_ZSTD;
+		b.flags |= (uint16_t)how;
 		stored = w->packed;
 		size = packed;
 	}

@@ -104,8 +104,9 @@ void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid)
 	char path[64], safe[64], *comm;
 	size_t len, at;
 
-	if (!key || c->used >= TASKS_MAX)
+	if (!key || key == c->last || c->used >= TASKS_MAX)
 		return;
+	c->last = key;
 	if (c->used * 2 >= c->slots && grow(c))
 		return;
 	at = place(c, key);

@@ -23,6 +23,7 @@ int vmp_read_maps(uint32_t pid, char **data, size_t *len);
 struct vmp_comms {
 	uint64_t *seen;		/* open hash of tgid << 32 | tid, 0 free */
 	size_t slots, used;
+	uint64_t last;		/* of that kind, looked at last */
 	char *text;		/* lines not written to the capture yet */
 	size_t len, room;
 };

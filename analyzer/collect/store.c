@@ -53,42 +53,34 @@ static void see_branches(const struct vmprof_rec_lbr *rec, struct vmp_branches *
 	sum->cut += rec->cut;
 }
 
-/* The records were checked when they left the ring. */
+/* The records were checked when they left the ring, and are aligned as they were there. */
 static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, struct batch *b)
 {
-	union {
-		struct vmprof_record hdr;
-		struct vmprof_sample sample;
-		struct vmprof_rec_lbr lbr;
-	} rec;
 	unsigned int sample = 0;	/* type of the last one: its branches come next */
+	const struct vmprof_record *rec;
 	uint64_t tsc;
 	size_t at;
 
-	for (at = 0; at < len; at += rec.hdr.size) {
-		memset(&rec, 0, sizeof(rec));
-		memcpy(&rec.hdr, data + at, sizeof(rec.hdr));
+	for (at = 0; at < len; at += rec->size) {
+		rec = (const void *)(data + at);
 		b->records++;
-		if (rec.hdr.size < sizeof(rec.hdr) + sizeof(tsc))
+		if (rec->size < sizeof(*rec) + sizeof(tsc))
 			continue;
 		/* all known kinds have their TSC first */
-		memcpy(&tsc, data + at + sizeof(rec.hdr), sizeof(tsc));
+		memcpy(&tsc, rec + 1, sizeof(tsc));
 		if (!b->tsc_first || tsc < b->tsc_first)
 			b->tsc_first = tsc;
 		if (tsc > b->tsc_last)
 			b->tsc_last = tsc;
-		if (vmp_record_is_sample(&rec.hdr))
-			sample = rec.hdr.type;
-		if (rec.hdr.type == VMPROF_REC_LBR && rec.hdr.size >= sizeof(rec.lbr) &&
-		    sample == VMPROF_REC_SAMPLE) {
-			memcpy(&rec.lbr, data + at, sizeof(rec.lbr));
-			see_branches(&rec.lbr, &b->branches);
-		}
-		if (rec.hdr.type != VMPROF_REC_SAMPLE || rec.hdr.size < sizeof(rec.sample))
+		if (vmp_record_is_sample(rec))
+			sample = rec->type;
+		if (rec->type == VMPROF_REC_LBR && rec->size >= sizeof(struct vmprof_rec_lbr) &&
+		    sample == VMPROF_REC_SAMPLE)
+			see_branches((const void *)rec, &b->branches);
+		if (rec->type != VMPROF_REC_SAMPLE || rec->size < sizeof(struct vmprof_sample))
 			continue;
-		memcpy(&rec.sample, data + at, sizeof(rec.sample));
 		b->samples++;
-		see_sample(s, &rec.sample);
+		see_sample(s, (const void *)rec);
 	}
 }
 

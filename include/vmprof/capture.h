@@ -9,7 +9,7 @@
  *     INDEX block                         last; only in a file closed properly
  *
  *   A block is a struct vmprof_cap_block followed by stored_bytes of payload
- *   and padding to 8 bytes.  The payload is raw or one zstd frame.  A reader
+ *   and padding to 8 bytes.  The payload is raw or packed, as flags say.  A reader
  *   goes from block to block; it stops at the end of the file, at a block
  *   whose header or payload checksum is wrong, or at one that the file is too
  *   short for, and says how many bytes it left.  The index only saves time:
@@ -28,8 +28,8 @@
 #include <linux/types.h>
 
 #define VMPROF_CAP_MAGIC	0x0a1a0d464f52504dULL	/* "MPROF\r\x1a\n" */
-#define VMPROF_CAP_VERSION	2	/* 2: instructions sampled beside the event */
-#define VMPROF_CAP_COMPAT	1	/* oldest reader that understands the file */
+#define VMPROF_CAP_VERSION	3	/* 2: instructions sampled beside the event; 3: WORDS */
+#define VMPROF_CAP_COMPAT	3	/* oldest reader that understands the file */
 #define VMPROF_CAP_RAW_MAX	(64U << 20)
 #define VMPROF_CAP_SUFFIX	".vmprof"
 
@@ -49,11 +49,21 @@ struct vmprof_cap_header {
 #define VMPROF_CAP_BLOCK_MAGIC	0x4b4c4256U	/* "VBLK" */
 
 /* vmprof_cap_block.flags */
-#define VMPROF_CAP_ZSTD		(1U << 0)
+#define VMPROF_CAP_ZSTD		(1U << 0)	/* one zstd frame */
 #define VMPROF_CAP_SAMPLES	(1U << 1)	/* RECORDS: whole struct vmprof_samples of
 						   this version's size, their struct
 						   vmprof_rec_lbrs, and nothing else, so a
 						   search for others may skip the block */
+/*
+ * RECORDS, instead of ZSTD: each record as its distance from the last one before it in the block
+ * whose type is the same modulo 8 (the "kind"), in words of 8 bytes.
+ *   1 byte   the kind, where that one has the same header; else 0xff, and the header follows, and
+ *            the distance is from zeros
+ *   n bytes  a bit for each word behind the header, lowest first: does it differ?
+ *   then, for each word that does: its distance d, as (d << 1) ^ -(d >> 63), in groups of 7 bits,
+ *            lowest first, with bit 7 set in all bytes but the last
+ */
+#define VMPROF_CAP_WORDS	(1U << 2)
 
 struct vmprof_cap_block {
 	__le32 magic;

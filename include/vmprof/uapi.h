@@ -418,7 +418,8 @@ struct vmprof_rec_clock {
 
 /*
  * One of a guest's tasks, written before the first sample of it on a pCPU and whenever
- * it is not what was last written there: for samples that follow in the same ring.
+ * it is not what was last written there: for samples that follow in the same ring.  A
+ * task's name is read again at every 16th sample of it there.
  */
 struct vmprof_rec_task {
 	struct vmprof_record hdr;

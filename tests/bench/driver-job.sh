@@ -43,6 +43,7 @@ with_vmprof()
 	sleep 3
 	pid=$(collector .pid)
 	work "$name"
+	cp "/proc/$pid/maps" "/out/$name.maps"
 	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
 	vmprof stop > /dev/null 2>&1
 	rm -f /dev/shm/bench.vmprof
@@ -66,8 +67,8 @@ case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
-cp /proc/kallsyms /out/
 modprobe vmprof
+cp /proc/kallsyms /out/
 
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR

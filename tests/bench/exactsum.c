@@ -4,8 +4,8 @@
  *
  * Usage: exactsum EXACT                   one line: guest instructions, guest cycles, host kernel's
  *                                         instructions, host user's, counter interrupts
- *        exactsum EXACT BASE KALLSYMS N   the N functions of the host's kernel that did most more in
- *                                         EXACT than in BASE: instructions more, function
+ *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
+ *                                         than in BASE: instructions more, function
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ static uint32_t side(const struct exact *x, const struct exact_block *b)
 	return x->spaces.v[b->space].flags & (EXACT_GUEST | EXACT_USER);
 }
 
-/* Instructions of the host's kernel in a file, @sign times, on its functions */
+/* Instructions of the host in a file, @sign times, on its functions */
 static void add_functions(const char *path, int sign)
 {
 	struct symbol *s;
@@ -99,7 +99,7 @@ static void add_functions(const char *path, int sign)
 
 	open_exact(&x, path);
 	for (i = 0; i < x.blocks.nr; i++) {
-		if (side(&x, &x.blocks.v[i]))
+		if (side(&x, &x.blocks.v[i]) & EXACT_GUEST)
 			continue;
 		s = symbol_of(x.blocks.v[i].pc);
 		if (s)

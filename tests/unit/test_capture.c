@@ -242,6 +242,7 @@ static void test_lies(void **state)
 		{ UINT32_MAX, 8, VMPROF_CAP_ZSTD },
 		{ 8, UINT32_MAX, VMPROF_CAP_ZSTD },
 		{ 1000, 8, VMPROF_CAP_ZSTD },		/* no zstd frame */
+		{ 1000, 8, VMPROF_CAP_WORDS },		/* no records */
 	};
 	struct vmprof_cap_header h;
 	struct vmprof_cap_block b;

@@ -145,7 +145,7 @@ static void spoil(int n)
 		if (b.type == VMPROF_CAP_RECORDS && b.flags & VMPROF_CAP_SAMPLES && !n--)
 			break;
 	}
-	assert_true(b.flags & VMPROF_CAP_ZSTD);
+	assert_true(b.flags & VMPROF_CAP_WORDS);
 	memset(p + sizeof(b), 0x55, b.stored_bytes);
 	b.payload_crc = vmp_crc32c(0, p + sizeof(b), b.stored_bytes);
 	vmp_block_seal(&b);

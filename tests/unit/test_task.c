@@ -87,9 +87,11 @@ static void runs(unsigned int vcpu, u64 gva)
 	memcpy(low + CURRENT_GPA + 4 * vcpu, &gva, sizeof(gva));
 }
 
+static struct vmph_tasks_seen seen;
+
 static u8 look(const struct vmph_tasks *t, u32 vcpu, struct vmph_task *task)
 {
-	vmph_task_look(t, vcpu, task);
+	vmph_task_look(t, &seen, vcpu, task);
 	return task->state;
 }
 
@@ -125,22 +127,27 @@ static void test_no_cpu(void **state)
 	assert_int_equal(look(&t, UINT32_MAX, &task), VMPROF_TASK_NO_CPU);
 }
 
-/* Each of the five reads fails once */
+/* Each of the four reads fails once; or of the five, where the numbers are apart */
 static void test_swapped_out(void **state)
 {
 	struct vmph_tasks t = guest();
 	struct vmph_task task;
-	int i;
+	int i, apart;
 
 	(void)state;
 	put_task(low + 4096, 0, 5, 5, "sh");
+	put_task(low + 4096 + 8, 0, 5, 5, "sh");
 	runs(0, LINEAR + 4096);
-	for (i = 1; i <= 5; i++) {
-		swapped_out = i;
-		assert_int_equal(look(&t, 0, &task), VMPROF_TASK_NO_READ);
-		assert_int_equal(swapped_out, 0);
+	for (apart = 0; apart < 2; apart++) {
+		t.told.tgid_offset = apart ? 2408 : 2404;
+		for (i = 1; i <= 4 + apart; i++) {
+			swapped_out = i;
+			assert_int_equal(look(&t, 0, &task), VMPROF_TASK_NO_READ);
+			assert_int_equal(swapped_out, 0);
+		}
+		assert_int_equal(look(&t, 0, &task), VMPROF_TASK_KNOWN);
+		assert_int_equal(task.tgid, 5);
 	}
-	assert_int_equal(look(&t, 0, &task), VMPROF_TASK_KNOWN);
 }
 
 /* Wherever a hostile guest points to, nothing but its memory is read: vmph_task_copy() checks */
@@ -244,7 +251,6 @@ static void test_ram(void **state)
 	assert_false(vmph_tasks_take(&t));
 }
 
-static struct vmph_tasks_seen seen;
 static struct vmprof_consumer consumer;
 static struct vmprof_producer producer;
 static u8 data[VMPROF_RING_MIN] __attribute__((aligned(8)));
@@ -285,6 +291,56 @@ static void test_records(void **state)
 	assert_int_equal(producer.lost[VMPROF_LOST_FULL], 1);
 	consumer.tail = ring.head;
 	assert_int_equal(vmph_task_note(&seen, &ring, 11, 77, &task), 0);
+}
+
+static int reads_left(const struct vmph_tasks *t, struct vmph_task *task)
+{
+	swapped_out = 100;
+	assert_int_equal(look(t, 0, task), VMPROF_TASK_KNOWN);
+	return 100 - swapped_out;
+}
+
+/* A task that was told is known by its place and numbers, and its name is looked at again in time */
+static void test_again(void **state)
+{
+	struct vmph_tasks t = guest();
+	struct vmph_ring ring;
+	struct vmph_task task;
+	int i;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	memset(&consumer, 0, sizeof(consumer));
+	vmph_ring_init(&ring, &consumer, &producer, data, sizeof(data), sizeof(data), 3);
+	put_task(low + 4096, 0, 500, 500, "before");
+	runs(0, LINEAR + 4096);
+	assert_int_equal(reads_left(&t, &task), 4);
+	assert_int_equal(reads_left(&t, &task), 4);	/* not told yet */
+	assert_int_equal(vmph_task_note(&seen, &ring, 5, 77, &task), 0);
+	put_task(low + 4096, 0, 500, 500, "after");
+	for (i = 0; i < VMPH_TASK_TRUST; i++) {
+		assert_int_equal(reads_left(&t, &task), 2);
+		assert_string_equal((char *)task.comm, "before");
+		assert_int_equal(task.tid, 500);
+		assert_int_equal(vmph_task_note(&seen, &ring, 6, 77, &task), 0);
+	}
+	assert_int_equal(ring.head, sizeof(struct vmprof_rec_task));
+	assert_int_equal(reads_left(&t, &task), 4);
+	assert_string_equal((char *)task.comm, "after");
+	assert_int_equal(vmph_task_note(&seen, &ring, 7, 77, &task), 0);
+	assert_int_equal(ring.head, 2 * sizeof(struct vmprof_rec_task));
+	assert_int_equal(reads_left(&t, &task), 2);
+	/* other numbers there, and the same ones elsewhere, are another task */
+	put_task(low + 4096, 0, 500, 499, "thread");
+	assert_int_equal(reads_left(&t, &task), 4);
+	put_task(low + 4096, 0, 501, 500, "next");
+	assert_int_equal(reads_left(&t, &task), 4);
+	assert_string_equal((char *)task.comm, "next");
+	put_task(high + 4096, 0, 500, 500, "moved");
+	runs(0, LINEAR + HIGH_GPA + 4096);
+	assert_int_equal(reads_left(&t, &task), 4);
+	assert_string_equal((char *)task.comm, "moved");
+	swapped_out = 0;
 }
 
 /* ------------------------------------------------------ the collector's half */
@@ -422,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_swapped_out), cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_no_task), cmocka_unit_test(test_sane),
 		cmocka_unit_test(test_ram), cmocka_unit_test(test_records),
+		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_plan), cmocka_unit_test(test_plan_off),
 		cmocka_unit_test(test_plan_lies),
 	};
