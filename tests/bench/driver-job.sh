@@ -30,9 +30,26 @@ spawn()
 
 collector() { vmprof status --json | jq "$1"; }
 
+# work_of NAME PID EVENT - as work, and what the process itself did meanwhile
+work_of()
+{
+	local stat=/dev/shm/stat pid begin
+	perf stat -x, -e "$3" -p "$2" -o $stat > /dev/null 2>&1 &
+	pid=$!
+	sleep 1
+	begin=$(date +%s%N)
+	work "$1"
+	fact "process $1 $3 $(($(date +%s%N) - begin))"
+	kill -INT $pid
+	wait $pid || true	# by that signal
+	fact "process-instructions $1 $(awk -F, '/instructions/ { print $1 }' $stat)"
+	rm -f $stat
+}
+
 # ticks PID - CPU time of a process, user and system, in ticks of 10 ms
 ticks() { awk '{ print $14, $15 }' "/proc/$1/stat"; }
 
+# with_vmprof NAME OPTION... - STAT: event of the collector that is counted, too
 with_vmprof()
 {
 	local name=$1 pid
@@ -42,7 +59,11 @@ with_vmprof()
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 	sleep 3
 	pid=$(collector .pid)
-	work "$name"
+	if [ -n "${STAT:-}" ]; then
+		work_of "$name" "$pid" "$STAT"
+	else
+		work "$name"
+	fi
 	cp "/proc/$pid/maps" "/out/$name.maps"
 	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
 	vmprof stop > /dev/null 2>&1
@@ -56,7 +77,11 @@ with_perf()
 	perf "$@" -o $data > /dev/null 2>&1 &
 	pid=$!
 	sleep 3
-	work "$name"
+	if [ -n "${STAT:-}" ]; then
+		work_of "$name" "$pid" "$STAT"
+	else
+		work "$name"
+	fi
 	kill -INT $pid
 	wait $pid || true	# by that signal
 	[ -s $data ]
@@ -80,6 +105,11 @@ for period in 100000 260000 650000 2600000 26000000; do
 	with_vmprof "vmprof-$period" --period $period
 	with_perf "perf-kvm-$period" kvm --host --guest record -a -e cycles -c $period
 done
+# the recorders' own part: in the kernel for their samples, and all of it where there are hardly any
+STAT=instructions:k with_vmprof vmprof-process --period 100000
+STAT=instructions:k with_perf perf-kvm-process kvm --host --guest record -a -e cycles -c 100000
+STAT=instructions with_vmprof vmprof-idle --period 26000000
+STAT=instructions with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26000000
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 with_vmprof vmprof-lbr-100000 --period 100000 --lbr any
 with_vmprof vmprof-lbr-from-100000 --period 100000 --lbr any --lbr-format from

@@ -3,7 +3,9 @@
  * exactsum.c - sums of the emulator's exact counts (qemu-patches/README.md).
  *
  * Usage: exactsum EXACT                   one line: guest instructions, guest cycles, host kernel's
- *                                         instructions, host user's, counter interrupts
+ *                                         instructions, host user's, counter interrupts; host
+ *                                         kernel's from an NMI's #VMEXIT to the next VMRUN, and
+ *                                         how many of these there were
  *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
  *                                         than in BASE: instructions more, function
  */
@@ -13,6 +15,8 @@
 #include <string.h>
 
 #include "tests/truth/exact.h"
+
+#define EXIT_NMI	0x61	/* AMD's manual 2, appendix C */
 
 struct symbol {
 	uint64_t addr;
@@ -110,19 +114,25 @@ static void add_functions(const char *path, int sign)
 
 static void print_sums(const char *path)
 {
-	uint64_t insns[4] = { 0 }, cycles[4] = { 0 };
+	uint64_t insns[4] = { 0 }, cycles[4] = { 0 }, after_nmi = 0, nmis = 0;
 	struct exact x;
 	uint32_t i;
 
 	open_exact(&x, path);
 	for (i = 0; i < x.blocks.nr; i++) {
-		insns[side(&x, &x.blocks.v[i])] += x.blocks.v[i].insns;
-		cycles[side(&x, &x.blocks.v[i])] += x.blocks.v[i].cycles;
+		const struct exact_block *b = &x.blocks.v[i];
+
+		insns[side(&x, b)] += b->insns;
+		cycles[side(&x, b)] += b->cycles;
+		if (!side(&x, b) && x.spaces.v[b->space].exit == EXIT_NMI)
+			after_nmi += b->insns;
 	}
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 "\n",
+	for (i = 0; i < x.exits.nr; i++)
+		nmis += x.exits.v[i].code == EXIT_NMI ? x.exits.v[i].count : 0;
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
 	       insns[EXACT_GUEST] + insns[EXACT_GUEST | EXACT_USER],
 	       cycles[EXACT_GUEST] + cycles[EXACT_GUEST | EXACT_USER], insns[0], insns[EXACT_USER],
-	       x.overflows.nr);
+	       x.overflows.nr, after_nmi, nmis);
 	exact_free(&x);
 }
 

@@ -1,16 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Rings that are too small: what is lost is counted, and the judge would miss it.
+# Rings that are too small: what is lost is counted, and the judge would miss it. And a whole session with
+# branches and two events, from its first period to its last.
 . /src/tests/truth/lib.sh
-plan 5
+plan 7
 
 truth_guest
-case_guest_run web01 'timeout 200 /opt/burn/burn-a 100000000'
+case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
 TRUTH_WHOLE=yes TRUTH_TURNS=3
 ok "a session with small rings" truth_session loss 1000 --period 50000 --buffer 4K
-lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 case_report /out/loss.vmprof
 at_least "samples were lost" "$(case_json .losses.driver.ring_full)" 100
 truth_says loss yes "" "every period is accounted for" "no sample is on the wrong side"
 truth_says loss NO uncounted "every period is accounted for"
+ok "a session with branches" truth_session whole 1000 --period 100000 --lbr any --cpi
+lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
+truth_says whole yes "" "every period is accounted for"
 finish
