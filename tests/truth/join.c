@@ -315,6 +315,7 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, sample->hdr.pcpu);
 	struct vmprof_sample s = *sample;
 	struct exact_overflow *o;
+	uint32_t side;
 	int err;
 
 	if (is_second(w->j, &s))
@@ -325,11 +326,13 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	}
 	if (w->j->fault == JOIN_INVERTED)
 		invert(&s);
-	o = exact_overflow_of(w->j->exact, s.hdr.pcpu, s.tsc,
-			      s.mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0);
+	side = s.mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
+	o = exact_overflow_of(w->j->exact, s.hdr.pcpu, s.tsc, side);
 	if (w->voting)
 		return o ? vote(w, &s, o) : 0;
-	if (!o && is_first(w->j->exact, cpu, s.tsc)) {
+	if ((!o || o->of != side) && is_first(w->j->exact, cpu, s.tsc)) {
+		if (o)
+			o->taken = 0;
 		w->j->checks.outside++;
 		return 0;
 	}
