@@ -55,6 +55,19 @@ static bool vmph_svm_verify(struct vmph_svm *svm, struct vmcb *vmcb)
 	return info.ptr == vmcb && __sme_clr(info.pa) == __pa(vmcb);
 }
 
+/* For KVM's hooks at entry and exit, which come often: what was verified last on this pCPU */
+static DEFINE_PER_CPU(struct vmcb *, vmph_svm_known);
+
+static bool vmph_svm_knows(struct vmph_svm *svm, struct vmcb *vmcb)
+{
+	if (vmcb && __this_cpu_read(vmph_svm_known) == vmcb)
+		return true;
+	if (!vmph_svm_verify(svm, vmcb))
+		return false;
+	__this_cpu_write(vmph_svm_known, vmcb);
+	return true;
+}
+
 static bool vmph_svm_in_guest(const struct kvm_vcpu *vcpu, u64 exit_code, bool nmi)
 {
 	u8 handling = READ_ONCE(vcpu->arch.handling_intr_from_guest);
@@ -114,7 +127,7 @@ bool vmph_svm_freeze(struct kvm_vcpu *vcpu, bool lend)
 	struct vmph_svm *svm = (struct vmph_svm *)vcpu;
 	struct vmcb *vmcb = READ_ONCE(svm->vmcb);
 
-	if (!vmph_svm_verify(svm, vmcb) || (vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK) ||
+	if (!vmph_svm_knows(svm, vmcb) || (vmcb->control.virt_ext & LBR_CTL_ENABLE_MASK) ||
 	    (vmcb->control.nested_ctl & SVM_NESTED_CTL_SEV_ES_ENABLE) ||
 	    lend == !!(vmcb->save.dbgctl & DEBUGCTLMSR_FREEZE_LBRS_ON_PMI))
 		return false;
@@ -127,5 +140,5 @@ u64 vmph_svm_cr3(struct kvm_vcpu *vcpu)
 	struct vmph_svm *svm = (struct vmph_svm *)vcpu;
 	struct vmcb *vmcb = READ_ONCE(svm->vmcb);
 
-	return vmph_svm_verify(svm, vmcb) ? vmph_vmcb_cr3(vcpu, vmcb) : 0;
+	return vmph_svm_knows(svm, vmcb) ? vmph_vmcb_cr3(vcpu, vmcb) : 0;
 }

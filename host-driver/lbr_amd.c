@@ -114,8 +114,8 @@ void vmph_lbr_amd_read(const struct vmph_text *host, unsigned int entries, struc
 		return;
 	}
 	for (i = 0; i < entries; i++) {
-		rdmsrq(VMPH_MSR_LBR_FROM + 2 * i, from);
-		rdmsrq(VMPH_MSR_LBR_FROM + 2 * i + 1, to);
+		from = __rdmsr(VMPH_MSR_LBR_FROM + 2 * i);
+		to = __rdmsr(VMPH_MSR_LBR_FROM + 2 * i + 1);
 		if (!vmph_branches_add(b, vmph_branch_amd(from, to, unused, &branch), &branch,
 				       entries - i, host))
 			return;
