@@ -138,6 +138,17 @@ static int on_exit_count(struct exact *x, const char *line)
 	return vmp_vec_push(&x->exits, e);
 }
 
+static int on_injected(struct exact *x, const char *line)
+{
+	uint64_t v[2];
+
+	if (numbers(line, v, 2) || v[1] > v[0])
+		return -EBADMSG;
+	x->injected += v[0];
+	x->behind += v[1];
+	return 0;
+}
+
 static int on_line(struct exact *x, char *line, uint32_t *base)
 {
 	if (word(&line, "block"))
@@ -148,6 +159,8 @@ static int on_line(struct exact *x, char *line, uint32_t *base)
 		return on_overflow(x, line);
 	if (word(&line, "exit"))
 		return on_exit_count(x, line);
+	if (word(&line, "injected"))
+		return on_injected(x, line);
 	if (!word(&line, "cpu"))
 		return -EBADMSG;
 	*base = x->spaces.nr;

@@ -53,6 +53,7 @@ struct exact {
 	VMP_VEC(struct exact_block) blocks;
 	VMP_VEC(struct exact_overflow) overflows;
 	VMP_VEC(struct exact_exit) exits;	/* of all CPUs */
+	uint64_t injected, behind;	/* interrupts into guests; right behind an NMI that ended a run */
 };
 
 /** exact_read() - Return: 0, -ENOMEM, -errno of reading, -EBADMSG (not such a file, or cut). */

@@ -128,10 +128,43 @@ static uint32_t judged(const struct group *g, uint32_t nr, uint64_t cycles)
 	return n;
 }
 
+/*
+ * Interrupts come by the clock, also while the host handles a sample; they are taken right behind it,
+ * a whole period before the next overflow.  The kernel's functions that handle them lose up to that
+ * part of their samples, and all others share these.
+ */
+struct bias {
+	double lost;	/* of a function of the guest's kernel, at most */
+	double won;	/* by what a share may be larger: divided by this */
+};
+
+static struct bias bias_of(const struct join *j)
+{
+	const struct exact *x = j->exact;
+	const double kernel = (double)j->side[EXACT_GUEST], user = (double)j->side[EXACT_GUEST | EXACT_USER];
+	double lost = x->injected ? (double)x->behind / (double)x->injected : 0;
+
+	printf("  %.1f %% of %" PRIu64 " interrupts came while a sample was handled\n", 100 * lost, x->injected);
+	return (struct bias){ .lost = lost, .won = kernel + user > 0 ? 1 - lost * kernel / (kernel + user) : 1 };
+}
+
+/* How likely a count is at least as far out, of a share that the bias leaves between two ends */
+static double chance(const struct join *j, const struct bias *bias, const struct group *g, uint64_t cycles,
+		     uint64_t samples)
+{
+	const double p = (double)g->cycles_at / (double)cycles, got = (double)g->samples / (double)samples;
+	const int kernel = j->rows.v[g->row].kind == VMP_KIND_GUEST_KERNEL;
+	const double most = p / bias->won < 1 ? p / bias->won : 1, least = kernel ? p * (1 - bias->lost) : p;
+
+	return got > most ? binomial_test(samples, g->samples, most) :
+	       got < least ? binomial_test(samples, g->samples, least) : 1;
+}
+
 static void judge_functions(const struct join *j, const struct group *g, uint32_t nr, double level,
 			    uint64_t min)
 {
 	uint64_t cycles = 0, samples = 0, ghosts = 0, rest = 0, rest_cycles = 0;
+	const struct bias bias = bias_of(j);
 	uint32_t i, n, bad = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -143,7 +176,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	n = judged(g, nr, cycles);
 	printf("   exact %%  sampled   samples   expected    chance    CPI  function\n");
 	for (i = 0; i < n; i++) {
-		double p = binomial_test(samples, g[i].samples, (double)g[i].cycles_at / (double)cycles);
+		double p = chance(j, &bias, &g[i], cycles, samples);
 
 		bad += p < level;
 		print_group(j, &g[i], cycles, samples, p);

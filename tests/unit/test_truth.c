@@ -55,6 +55,7 @@ static void test_binomial_certainties(void **state)
 static const char text[] =
 	"vmprof-exact 1\n"
 	"cpu 0 1000 9000\n"
+	"injected 40 3\n"
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
@@ -62,6 +63,7 @@ static const char text[] =
 	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000\n"
 	"block 2 0x401000 12 30 90 31 94\n"
 	"cpu 1 1001 9001\n"
+	"injected 60 4\n"
 	"exit 0x61 4\n"
 	"exit 0x7c 1\n"
 	"space 1 guest kernel counting 0x0 0x7000 0xffffffffffffffff 1500 1600\n"
@@ -94,6 +96,8 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.exits.nr, 2);
 	assert_int_equal(x.exits.v[0].code, 0x61);
 	assert_int_equal(x.exits.v[0].count, 7);
+	assert_int_equal(x.injected, 100);
+	assert_int_equal(x.behind, 7);
 	assert_int_equal(x.spaces.nr, 3);
 	assert_int_equal(x.spaces.v[0].flags, 0);
 	assert_int_equal(x.spaces.v[1].flags, EXACT_GUEST | EXACT_USER | EXACT_COUNTING);
@@ -125,7 +129,7 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
 		"overflow 1 host host user 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user 0 0 0 0\n",
-		"what\n",
+		"injected 1 2\n", "what\n",
 	};
 	char s[256];
 	struct exact x;
