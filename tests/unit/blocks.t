@@ -86,6 +86,13 @@ preagg=$tmp/bolt/prog-abcdef0102030405060708090a0b0c0d0e0f1011.preagg
 [ "$(awk '/^F/ { n += $4 } END { print n }' "$preagg")" = 60000 ]; ok $? "and what ran between them"
 run export --format bolt "$capture"; [ $? = 2 ] && grep -q 'name a folder with --output' "$tmp/err"; ok $? "it wants a folder"
 run export --format bolt -o "$tmp/none" "$src/tests/golden/made.vmprof"; [ $? = 1 ] && [ ! -e "$tmp/none" ]; ok $? "without branches it makes none"
+for format in autofdo llvm-profgen; do
+	run export --format $format -o "$tmp/$format" "$capture"; ok $? "vmprof export --format $format"
+	file=$(echo "$tmp/$format"/prog-abcdef0102030405060708090a0b0c0d0e0f1011.*.txt)
+	[ "$("$src/tests/unit/export/readers.py" $format "$file" 2> "$tmp/err")" = 64000 ]; ok $? "it is read, with all branches"
+	[ "$(awk -F: '/[0-9a-f]-[0-9a-f]/ { n += $2 } END { print n }' "$file")" = 60000 ]; ok $? "and what ran between them"
+done
+[ "$(awk -F: '/^[0-9a-f]+:/ { n += $2 } END { print n }' "$tmp"/autofdo/prog-*)" = 4000 ]; ok $? "autofdo has the samples, too"
 run export --format perf-script -o "$tmp/script" "$capture" && [ "$("$src/tests/unit/export/readers.py" perf-script "$tmp/script" 2> "$tmp/err")" = 4000 ]
 ok $? "perf-script is read, in order of time"
 [ "$(grep -o ' 0x4010[0-9a-f]*/0x4010[0-9a-f]*/P/-/-/0' "$tmp/script" | wc -l)" = 64000 ]; ok $? "with all branches"
