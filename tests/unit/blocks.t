@@ -127,4 +127,28 @@ else
 	grep -qE 'traces mismatching disassembled function contents: [0-9]+ \([0-9]\.[0-9]%\)' "$tmp/out" && grep -q by_value "$tmp/fdata"
 	ok $? "and finds hardly a trace that does not fit the code"
 fi
+
+# fdo_blocks PROGRAM - it is run an instruction at a time; $tmp/out: its blocks
+fdo_blocks()
+{
+	mkdir -p "$tmp/$1.dir"
+	"$O/tests/test_stepped" --capture "$tmp/$1.dir" "$tmp/$1" 1 2> "$tmp/err" &&
+		VMPROF_OBJCACHE=$tmp/$1.dir run blocks --json "$tmp/$1.dir/stepped.vmprof"
+}
+
+if ! command -v create_gcov > /dev/null; then
+	skip "AutoFDO reads what was exported of real code" "autofdo is not installed"
+else
+	for pie in -pie -no-pie; do
+		# it reads DWARF 4 and no later
+		gcc -O2 -gdwarf-4 $pie -o "$tmp/layout" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks layout; ok $? "made a capture of a program ($pie)"
+		VMPROF_OBJCACHE=$tmp/layout.dir run export --format autofdo -o "$tmp/fdo$pie" "$tmp/layout.dir/stepped.vmprof"; ok $? "its branches are exported"
+		create_gcov --binary="$tmp/layout" --profiler=text --profile="$(echo "$tmp/fdo$pie"/layout-*)" --gcov="$tmp/afdo" -gcov_version=1 > "$tmp/out" 2> "$tmp/err"; ok $? "create_gcov reads them"
+		dump_gcov -gcov_version=1 "$tmp/afdo" > "$tmp/out" 2> "$tmp/err"
+		[ "$(grep -cE '^(main|step_[0-7]) total:[0-9]{4} head:' "$tmp/out")" = 9 ]; ok $? "its profile has the functions that ran, with counts"
+		# of the way that is said to be likely, hardly any; of the other one as many as of calls
+		awk '/^step_2 / { calls = substr($3, 6); on = 1; next } /^[a-z]/ { on = 0 } on && $1 == "3:" { likely = $2 } on && $1 == "10:" { other = $2 }
+			END { exit !(calls > 300 && likely < calls / 20 && other > 0.9 * calls && other < 1.1 * calls) }' "$tmp/out"; ok $? "... and of lines"
+	done
+fi
 echo "1..$nr"
