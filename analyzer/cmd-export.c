@@ -25,7 +25,7 @@ static const char *list(char *buf, size_t size, const char *before, const char *
 	unsigned int i;
 
 	for (i = 0; (f = vmp_format_at(i)) && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, about ? "%s%s%-12s%s" : "%s%s%s", i ? between : "",
+		n += (size_t)snprintf(buf + n, size - n, about ? "%s%s%-13s%s" : "%s%s%s", i ? between : "",
 				      before, f->name, f->about);
 	return buf;
 }
@@ -128,7 +128,7 @@ int cmd_export(int argc, char **argv)
 	struct given g = { 0 };
 	const struct vmp_opt opts[] = {
 		{ "format", 'f', VMP_OPT_STR, "FORMAT", "which one, see below", &g.format },
-		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd; bolt: a folder", &g.output },
+		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd; bolt, autofdo, llvm-profgen: a folder", &g.output },
 		{ "indent", 0, VMP_OPT_FLAG, NULL, "XML: a line for each element", &g.indent },
 		{ "addresses", 0, VMP_OPT_FLAG, NULL, "pprof, csv, json: a row for each address, not for each\nfunction", &c.addresses },
 		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &c.domain },
@@ -139,7 +139,7 @@ int cmd_export(int argc, char **argv)
 		ARGS_SYSROOT(&g.sysroot),
 		{ NULL },
 	};
-	char formats[1024] = "Formats:\n";
+	char formats[2048] = "Formats:\n";
 	const struct vmp_cmdline cmd = {
 		.usage = "vmprof export --format FORMAT [OPTION]... [FILE]",
 		.about = "Write a capture in the format of another tool.  Without FILE the latest capture\n"

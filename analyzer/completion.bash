@@ -44,7 +44,7 @@ _vmprof()
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
-	--format | -f) words='pprof folded speedscope gecko chrome perf-script bolt csv json xml' ;;
+	--format | -f) words='pprof folded speedscope gecko chrome perf-script bolt autofdo llvm-profgen csv json xml' ;;
 	--vcpu | --pid | --comm | --module | --function | --sample | --exit-reason | --limit | --percent-limit | --filter | --number | -n) return ;;
 	esac
 	if [ -n "$list" ]; then

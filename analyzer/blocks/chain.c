@@ -135,39 +135,36 @@ void vmp_chain_deinit(struct vmp_chain *c)
 	free(c->first_block);
 }
 
-/* ----------------------------------------------------------------- solution */
+/* ---------------------------------------------------------------- solutions */
 
-int vmp_solution_init(struct vmp_solution *s, const struct vmp_chain *c)
+int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes)
 {
-	size_t rows = (size_t)c->m->rows + 1, pairs = (size_t)c->m->pairs.nr + 1;
-	size_t blocks = (size_t)c->m->set->blocks.nr + 1, i;
+	size_t rows = ((size_t)c->m->rows + 1) * lanes, pairs = ((size_t)c->m->pairs.nr + 1) * lanes;
+	size_t blocks = ((size_t)c->m->set->blocks.nr + 1) * lanes, i;
 
-	*s = (struct vmp_solution){ 0 };
-	s->n = calloc(pairs, sizeof(*s->n));
+	*s = (struct vmp_solutions){ .first = first, .lanes = lanes };
 	s->part = calloc(pairs, sizeof(*s->part));
 	s->samples = calloc(rows, sizeof(*s->samples));
 	s->weight = calloc(rows, sizeof(*s->weight));
-	s->gives_back = calloc(rows, sizeof(*s->gives_back));
+	s->keeps = calloc(rows, sizeof(*s->keeps));
 	s->x = calloc(rows, sizeof(*s->x));
-	s->scale = calloc(2 * ((size_t)c->classes + 1), sizeof(*s->scale));
-	s->unit = calloc((size_t)c->m->set->units.nr + 1, sizeof(*s->unit));
+	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
+	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
 	s->block = calloc(blocks, sizeof(*s->block));
 	s->time = calloc(blocks, sizeof(*s->time));
-	if (!s->n || !s->part || !s->samples || !s->weight || !s->gives_back || !s->x || !s->scale || !s->unit ||
-	    !s->block || !s->time)
+	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->scale || !s->unit || !s->block || !s->time)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
 	return 0;
 }
 
-void vmp_solution_deinit(struct vmp_solution *s)
+void vmp_solutions_deinit(struct vmp_solutions *s)
 {
-	free(s->n);
 	free(s->part);
 	free(s->samples);
 	free(s->weight);
-	free(s->gives_back);
+	free(s->keeps);
 	free(s->x);
 	free(s->scale);
 	free(s->unit);
@@ -175,65 +172,124 @@ void vmp_solution_deinit(struct vmp_solution *s)
 	free(s->time);
 }
 
-static double pairs_without(const uint32_t n[VMP_GROUPS], int group)
+/*
+ * All below is compiled once for each number of lanes: what is looked up for one lane
+ * serves the others, and their sums do not wait for each other.
+ */
+#define LANES	static inline __attribute__((always_inline))
+
+/* Of each lane: of all groups but its own */
+LANES void without(const struct vmp_solutions *s, unsigned int lanes, const uint64_t n[VMP_GROUPS], double out[])
 {
 	uint64_t sum = 0;
-	int g;
+	unsigned int g, l;
 
 	for (g = 0; g < VMP_GROUPS; g++)
 		sum += n[g];
-	return (double)(group == VMP_CHAIN_ALL ? sum : sum - n[group]);
+	for (l = 0; l < lanes; l++)
+		out[l] = (double)(int64_t)(s->first == VMP_CHAIN_ALL ? sum : sum - n[s->first + l]);
 }
 
-/* Samples of each row, and steps that stay in its class or in what no sample hit */
-static void load(const struct vmp_chain *c, struct vmp_solution *s, int group)
+/* The same of a pair */
+LANES void steps(const struct vmp_solutions *s, unsigned int lanes, const struct vmp_pair *p, double out[])
+{
+	uint64_t sum = 0;
+	unsigned int g, l;
+
+	for (g = 0; g < VMP_GROUPS; g++)
+		sum += p->n[g];
+	for (l = 0; l < lanes; l++)
+		out[l] = (double)(int64_t)(s->first == VMP_CHAIN_ALL ? sum : sum - p->n[s->first + l]);
+}
+
+/* Samples of each row */
+LANES void load_samples(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_measure *m = c->m;
-	uint32_t i, row, k;
+	double n[VMP_LANES];
+	uint32_t i, row;
+	unsigned int l;
 
-	memset(s->samples, 0, m->rows * sizeof(*s->samples));
-	memset(s->weight, 0, m->rows * sizeof(*s->weight));
-	memset(s->gives_back, 0, m->rows * sizeof(*s->gives_back));
+	memset(s->samples, 0, (size_t)m->rows * lanes * sizeof(*s->samples));
 	for (i = 0; i < m->set->landings.nr; i++) {
 		row = m->set->landings.v[i].flaw ? VMP_NONE : m->row_of[m->set->landings.v[i].start];
-		if (row != VMP_NONE)
-			s->samples[row] += vmp_groups_without(&m->landings[i], group);
-	}
-	for (i = 0; i < m->pairs.nr; i++) {
-		row = m->pairs.v[i].row;
-		s->n[i] = pairs_without(m->pairs.v[i].n, group);
-		if (c->stays[i])
-			s->weight[row] += s->n[i];
-		if (c->to[i] == VMP_NONE || c->to[i] == row)	/* what no sample hit gives back what it gets */
-			s->gives_back[row] += s->n[i];
-	}
-	for (i = 0; i < c->in_first[m->rows]; i++) {
-		row = c->source[i];
-		k = c->in_pair[i];
-		s->part[i] = s->weight[row] > 0 && c->to[k] != row ? s->n[k] / s->weight[row] : 0;
+		if (row == VMP_NONE)
+			continue;
+		without(s, lanes, m->landings[i].n, n);
+		for (l = 0; l < lanes; l++)
+			s->samples[(size_t)row * lanes + l] += n[l];
 	}
 }
 
-/* One sweep of Gauss and Seidel over x = x K, row by row.  Return: the largest change, relative */
-static double sweep(const struct vmp_chain *c, struct vmp_solution *s)
+/* Steps that stay in a row's class or in what no sample hit; that gives back what it gets */
+LANES void load_steps(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
-	double change = 0;
+	const struct vmp_measure *m = c->m;
+	size_t rows = (size_t)m->rows * lanes, i;
+	double n[VMP_LANES], *given_back = s->keeps;
+	unsigned int l;
+
+	memset(s->weight, 0, rows * sizeof(*s->weight));
+	memset(given_back, 0, rows * sizeof(*given_back));
+	for (i = 0; i < m->pairs.nr; i++) {
+		uint32_t row = m->pairs.v[i].row;
+
+		if (!c->stays[i])
+			continue;
+		steps(s, lanes, &m->pairs.v[i], n);
+		for (l = 0; l < lanes; l++)
+			s->weight[(size_t)row * lanes + l] += n[l];
+		for (l = 0; (c->to[i] == VMP_NONE || c->to[i] == row) && l < lanes; l++)
+			given_back[(size_t)row * lanes + l] += n[l];
+	}
+	for (i = 0; i < rows; i++)
+		s->keeps[i] = s->weight[i] > 0 ? 1 - given_back[i] / s->weight[i] : 0;
+}
+
+LANES void load_parts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES];
+	unsigned int l;
+	size_t i;
+
+	for (i = 0; i < c->in_first[m->rows]; i++) {
+		const double *weight = &s->weight[(size_t)c->source[i] * lanes];
+		uint32_t k = c->in_pair[i];
+
+		steps(s, lanes, &m->pairs.v[k], n);
+		for (l = 0; l < lanes; l++)
+			s->part[i * lanes + l] = weight[l] > 0 && c->to[k] != c->source[i] ? n[l] / weight[l] : 0;
+	}
+}
+
+/* One sweep of Gauss and Seidel over x = x K, row by row; a lane that is done stays.  Return: lanes that are now done */
+LANES unsigned int sweep(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, unsigned int done)
+{
+	double change[VMP_LANES] = { 0 };	/* the largest, relative */
+	unsigned int l;
 	uint32_t r, i;
 
 	for (r = 0; r < c->m->rows; r++) {
-		double in = 0, out, x;
+		double in[VMP_LANES] = { 0 };
 
 		for (i = c->in_first[r]; i < c->in_first[r + 1]; i++)
-			in += s->x[c->source[i]] * s->part[i];
-		out = s->weight[r] > 0 ? 1 - s->gives_back[r] / s->weight[r] : 0;
-		if (out < 1e-12 || in <= 0)
-			continue;	/* nothing but itself */
-		x = in / out;
-		if (fabs(x - s->x[r]) > change * x)
-			change = fabs(x - s->x[r]) / x;
-		s->x[r] = x;
+			for (l = 0; l < lanes; l++)
+				in[l] += s->x[(size_t)c->source[i] * lanes + l] * s->part[(size_t)i * lanes + l];
+		for (l = 0; l < lanes; l++) {
+			double out = s->keeps[(size_t)r * lanes + l], *was = &s->x[(size_t)r * lanes + l], x;
+
+			if (done >> l & 1 || out < 1e-12 || in[l] <= 0)
+				continue;	/* nothing but itself */
+			x = in[l] / out;
+			if (fabs(x - *was) > change[l] * x)
+				change[l] = fabs(x - *was) / x;
+			*was = x;
+		}
 	}
-	return change;
+	for (l = 0; l < lanes; l++)
+		done |= (unsigned int)!(change[l] > CLOSE) << l;
+	return done;
 }
 
 /* Large chains get fewer: each sweep looks at all of their pairs */
@@ -245,7 +301,7 @@ static int sweeps(const struct vmp_chain *c)
 }
 
 /* Instructions in the time of a row's class, by the counters of its phase */
-static double instructions(const struct vmp_chain *c, const struct vmp_solution *s, uint32_t row, int group)
+static double instructions(const struct vmp_chain *c, double samples, uint32_t row, int group)
 {
 	const struct vmp_phase *p = &c->m->phase.v[c->m->phase_of_row[row]];
 	double cycles = vmp_groups_without(&p->cycles, group), insns = vmp_groups_without(&p->insns, group);
@@ -254,28 +310,32 @@ static double instructions(const struct vmp_chain *c, const struct vmp_solution 
 		cycles = vmp_groups_without(&p->all_cycles, group);
 		insns = vmp_groups_without(&p->all_insns, group);
 	}
-	return cycles > 0 ? s->samples[row] * c->period * insns / cycles : NAN;
+	return cycles > 0 ? samples * c->period * insns / cycles : NAN;
 }
 
 /* Executions of a pair's unit that its row's windows show */
-static double shown(const struct vmp_chain *c, const struct vmp_solution *s, uint32_t pair)
+LANES void shown(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, uint32_t pair, double out[])
 {
-	uint32_t row = c->m->pairs.v[pair].row;
+	size_t at = (size_t)c->m->pairs.v[pair].row * lanes;
+	unsigned int l;
 
-	return s->weight[row] > 0 ? s->x[row] * s->n[pair] / s->weight[row] : 0;
+	steps(s, lanes, &c->m->pairs.v[pair], out);
+	for (l = 0; l < lanes; l++)
+		out[l] = s->weight[at + l] > 0 ? s->x[at + l] * out[l] / s->weight[at + l] : 0;
 }
 
 /* How much of the scale is of code that is not here */
-static double guessed_part(const struct vmp_chain *c, const struct vmp_solution *s)
+static double guessed_part(const struct vmp_chain *c, const struct vmp_solutions *s)
 {
 	const struct vmp_set *set = c->m->set;
-	double sum = 0, guessed = 0;
+	double sum = 0, guessed = 0, n;
 	uint32_t i;
 
 	for (i = 0; i < c->m->pairs.nr; i++) {
 		const struct vmp_pair *p = &c->m->pairs.v[i];
-		double n = s->x[p->row] > 0 ? shown(c, s, i) * c->insns[i] : 0;
 
+		shown(c, s, 1, i, &n);
+		n = s->x[p->row] > 0 ? n * c->insns[i] : 0;
 		sum += n;
 		guessed += set->blocks.v[set->units.v[p->unit].block].insns ? 0 : n;
 	}
@@ -283,94 +343,135 @@ static double guessed_part(const struct vmp_chain *c, const struct vmp_solution 
 }
 
 /* Each class gets its share of instructions. */
-static void scale(const struct vmp_chain *c, struct vmp_solution *s, int group)
+LANES void scale(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
-	double *want = s->scale, *have = want + c->classes + 1;
+	double *want = s->scale, *have = want + ((size_t)c->classes + 1) * lanes, n[VMP_LANES];
+	unsigned int l;
 	uint32_t r, i;
+	size_t at;
 
-	memset(s->scale, 0, 2 * ((size_t)c->classes + 1) * sizeof(*s->scale));
+	memset(s->scale, 0, 2 * ((size_t)c->classes + 1) * lanes * sizeof(*s->scale));
 	for (r = 0; r < c->m->rows; r++)
-		want[c->class_of[r]] += instructions(c, s, r, group);
-	for (i = 0; i < c->m->pairs.nr; i++)
-		if (c->stays[i])
-			have[c->class_of[c->m->pairs.v[i].row]] += shown(c, s, i) * c->insns[i];
-	for (r = 0; r < c->m->rows; r++)
-		s->x[r] *= have[c->class_of[r]] > 0 ? want[c->class_of[r]] / have[c->class_of[r]] : NAN;
-	if (group == VMP_CHAIN_ALL)
+		for (l = 0; l < lanes; l++)
+			want[(size_t)c->class_of[r] * lanes + l] +=
+				instructions(c, s->samples[(size_t)r * lanes + l], r, (int)(s->first + l));
+	for (i = 0; i < c->m->pairs.nr; i++) {
+		if (!c->stays[i])
+			continue;
+		shown(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++)
+			have[(size_t)c->class_of[c->m->pairs.v[i].row] * lanes + l] += n[l] * c->insns[i];
+	}
+	for (r = 0; r < c->m->rows; r++) {
+		for (l = 0; l < lanes; l++) {
+			at = (size_t)c->class_of[r] * lanes + l;
+			s->x[(size_t)r * lanes + l] *= have[at] > 0 ? want[at] / have[at] : NAN;
+		}
+	}
+	if (s->first == VMP_CHAIN_ALL)
 		s->guessed = guessed_part(c, s);
 }
 
 /* Where instructions were sampled, too, those in the common code of starts tell executions. */
-static void by_instructions(const struct vmp_chain *c, struct vmp_solution *s, int group)
+LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
-	double period = (double)set->m->pair.instructions;
+	double period = (double)set->m->pair.instructions, n[VMP_LANES];
 	uint32_t i, row;
+	unsigned int l;
 
-	memset(s->x, 0, c->m->rows * sizeof(*s->x));
+	memset(s->x, 0, (size_t)c->m->rows * lanes * sizeof(*s->x));
 	for (i = 0; i < set->landings.nr; i++) {
-		const struct vmp_landing *l = &set->landings.v[i];
-		const struct vmp_common *common = &c->m->common[l->start];
+		const struct vmp_landing *land = &set->landings.v[i];
+		const struct vmp_common *common = &c->m->common[land->start];
 
-		row = l->flaw || !common->insns ? VMP_NONE : c->m->row_of[l->start];
-		if (row != VMP_NONE && set->points.points.v[l->at].addr <= common->end)
-			s->x[row] += vmp_groups_without(&c->m->seconds[i], group) * period / common->insns;
+		row = land->flaw || !common->insns ? VMP_NONE : c->m->row_of[land->start];
+		if (row == VMP_NONE || set->points.points.v[land->at].addr > common->end)
+			continue;
+		without(s, lanes, c->m->seconds[i].n, n);
+		for (l = 0; l < lanes; l++)
+			s->x[(size_t)row * lanes + l] += n[l] * period / common->insns;
 	}
 }
 
 /* What rows' windows show of each unit */
-static void executions(const struct vmp_chain *c, struct vmp_solution *s)
+LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
+	double n[VMP_LANES];
+	unsigned int l;
 	uint32_t i;
 
-	memset(s->unit, 0, set->units.nr * sizeof(*s->unit));
-	memset(s->block, 0, set->blocks.nr * sizeof(*s->block));
-	for (i = 0; i < c->m->pairs.nr; i++)
-		if (c->stays[i] && s->x[c->m->pairs.v[i].row] > 0)
-			s->unit[c->m->pairs.v[i].unit] += shown(c, s, i);
+	memset(s->unit, 0, (size_t)set->units.nr * lanes * sizeof(*s->unit));
+	memset(s->block, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->block));
+	for (i = 0; i < c->m->pairs.nr; i++) {
+		const struct vmp_pair *p = &c->m->pairs.v[i];
+
+		if (!c->stays[i])
+			continue;
+		shown(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++)
+			if (s->x[(size_t)p->row * lanes + l] > 0)
+				s->unit[(size_t)p->unit * lanes + l] += n[l];
+	}
 	for (i = 0; i < set->units.nr; i++)
-		if (set->units.v[i].block != VMP_NONE)
-			s->block[set->units.v[i].block] += s->unit[i];
+		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++)
+			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
 }
 
 /* Blocks of one start lie together, the shortest first */
-static void share_time(const struct vmp_chain *c, struct vmp_solution *s, int group)
+LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
 	uint32_t i, b, first;
+	unsigned int l;
 
-	memset(s->time, 0, set->blocks.nr * sizeof(*s->time));
+	memset(s->time, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->time));
 	for (i = 0; i < set->landings.nr; i++) {
-		const struct vmp_landing *l = &set->landings.v[i];
-		double n = vmp_groups_without(&c->m->landings[i], group), all = 0;
-		uint64_t at = set->points.points.v[l->at].addr;
+		const struct vmp_landing *land = &set->landings.v[i];
+		uint64_t at = set->points.points.v[land->at].addr;
+		double n[VMP_LANES], all[VMP_LANES] = { 0 };
 
-		if (l->flaw || n <= 0)
+		if (land->flaw)
 			continue;
-		first = c->first_block[l->start];
-		while (first < set->blocks.nr && set->blocks.v[first].start == l->start &&
+		without(s, lanes, c->m->landings[i].n, n);
+		first = c->first_block[land->start];
+		while (first < set->blocks.nr && set->blocks.v[first].start == land->start &&
 		       set->points.points.v[set->blocks.v[first].end].addr < at)
 			first++;
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
-			all += s->block[b];
-		for (b = first; all > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
-			s->time[b] += n * s->block[b] / all;
+		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++)
+			for (l = 0; l < lanes; l++)
+				all[l] += s->block[(size_t)b * lanes + l];
+		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++)
+			for (l = 0; l < lanes; l++)
+				if (n[l] > 0 && all[l] > 0)
+					s->time[(size_t)b * lanes + l] += n[l] * s->block[(size_t)b * lanes + l] / all[l];
 	}
 }
 
-void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solution *s, int group)
+LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
+	unsigned int done = 0;
 	int n;
 
-	load(c, s, group);
+	load_samples(c, s, lanes);
+	load_steps(c, s, lanes);
 	if (c->by_instructions) {
-		by_instructions(c, s, group);
+		by_instructions(c, s, lanes);
 	} else {
-		for (n = sweeps(c); n && sweep(c, s) > CLOSE; n--)
-			;
-		scale(c, s, group);
+		load_parts(c, s, lanes);
+		for (n = sweeps(c); n && done != (1U << lanes) - 1; n--)
+			done = sweep(c, s, lanes, done);
+		scale(c, s, lanes);
 	}
-	executions(c, s);
-	share_time(c, s, group);
+	executions(c, s, lanes);
+	share_time(c, s, lanes);
+}
+
+void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solutions *s)
+{
+	if (s->lanes == 1)
+		solve(c, s, 1);
+	else
+		solve(c, s, VMP_LANES);
 }

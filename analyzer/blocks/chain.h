@@ -35,13 +35,16 @@ struct vmp_chain {
 	uint32_t *first_block;	/* by point */
 };
 
-/* Without one group, or of all */
-struct vmp_solution {
-	double *n;		/* by pair */
+#define VMP_LANES	4U	/* solutions that are made together */
+
+/* Of all groups, or some beside each other, each without one; lane by lane at every place of an array */
+struct vmp_solutions {
+	unsigned int first;	/* group that the first lane leaves out, or VMP_CHAIN_ALL */
+	unsigned int lanes;	/* 1 or VMP_LANES */
 	double *part;		/* as in_pair: share of the source's steps */
 	double *samples;	/* by row */
 	double *weight;		/* by row: steps of the row that stay */
-	double *gives_back;	/* by row: steps to what no sample hit, and to itself */
+	double *keeps;		/* by row: share of these that do not go to what no sample hit, or to itself */
 	double *x;		/* executions by row; what it is before is where solving begins */
 	double *scale;		/* by class: instructions that there must be, and that there are */
 	double *unit;		/* executions by unit */
@@ -54,11 +57,11 @@ struct vmp_solution {
 int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double period, int by_instructions);
 void vmp_chain_deinit(struct vmp_chain *c);
 
-/** vmp_solution_init() - Return: 0 or -ENOMEM; vmp_solution_deinit() is due either way. */
-int vmp_solution_init(struct vmp_solution *s, const struct vmp_chain *c);
-void vmp_solution_deinit(struct vmp_solution *s);
+/** vmp_solutions_init() - Return: 0 or -ENOMEM; vmp_solutions_deinit() is due either way. */
+int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes);
+void vmp_solutions_deinit(struct vmp_solutions *s);
 
-/** vmp_chain_solve() - @group: left out, or VMP_CHAIN_ALL. */
-void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solution *s, int group);
+/** vmp_chain_solve() - All lanes, each as it would be alone. */
+void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solutions *s);
 
 #endif

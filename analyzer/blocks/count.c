@@ -2,12 +2,14 @@
 /* count.c - samples one by one, then the pairs of their rows; nothing here is in order of the file. */
 #include "blocks/count.h"
 
-#include <math.h>
+#include <string.h>
 
 #include "util/big.h"
 
 #define SHARED_UNIT	256U	/* weight of a sample in common code of one instruction */
 #define AHEAD		4U	/* samples that are fetched while one is counted */
+#define LINE_BYTES	64U
+#define TOGETHER	16U	/* samples whose places are fetched before they are counted */
 
 /* ---------------------------------------------------------------- samples */
 
@@ -16,15 +18,16 @@ static void add64(uint64_t *to, uint64_t n)
 	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
-/* floor(4 * log2(4 * cycles)), by the bits of the number */
+/* floor(4 * log2(4 * cycles)), by the bits of the number: its exponent, and what part of an octave the rest is */
 static int bucket(double cycles)
 {
-	static const double part[] = { 0x1.306fe0a31b715p+0, 0x1.6a09e667f3bcdp+0, 0x1.ae89f995ad3adp+0 };
-	double octave;
-	int power, i;
+	static const uint64_t part[] = { 0x306fe0a31b715, 0x6a09e667f3bcd, 0xae89f995ad3ad };
+	uint64_t bits, rest;
+	int i;
 
-	octave = 2 * frexp(4 * cycles, &power);
-	i = 4 * (power - 1) + (octave >= part[0]) + (octave >= part[1]) + (octave >= part[2]);
+	memcpy(&bits, &cycles, sizeof(bits));
+	rest = bits & ((1ULL << 52) - 1);
+	i = 4 * ((int)(bits >> 52) - 1023 + 2) + (rest >= part[0]) + (rest >= part[1]) + (rest >= part[2]);
 	return i < 0 ? 0 : i >= VMP_HIST ? VMP_HIST - 1 : i;
 }
 
@@ -48,12 +51,18 @@ static void add_phase(struct vmp_count *t, const struct vmp_kept_sample *s, uint
 	}
 }
 
+static void count_spread(struct vmp_count *t)
+{
+	while (t->counters)
+		__atomic_fetch_add(t->counter[--t->counters], 1, __ATOMIC_RELAXED);
+}
+
 /* Equation 1: each step of a window has the CPI of its sample */
 static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double cpi)
 {
 	const uint32_t *cycles = s->has_cycles ? s->step + s->nr : NULL;
 	uint64_t fixed = (uint64_t)(cpi * VMP_CPI_ONE);
-	uint32_t *counter[VMPROF_LBR_MAX], i, n = 0;
+	uint32_t *counter[VMPROF_LBR_MAX], i, n = 0;	/* they are fetched until the next sample is spread */
 
 	for (i = 0; i < s->nr; i++) {
 		uint32_t number = t->seen_as[s->step[i]].block;
@@ -70,8 +79,9 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 		counter[n] = &t->m->hists[b->hist].n[bucket(here)];
 		__builtin_prefetch(counter[n++], 1);
 	}
-	for (i = 0; i < n; i++)
-		__atomic_fetch_add(counter[i], 1, __ATOMIC_RELAXED);
+	count_spread(t);
+	memcpy(t->counter, counter, n * sizeof(*counter));
+	t->counters = n;
 }
 
 /* What a sample in the code that a start's blocks have in common weighs; elsewhere 0 */
@@ -175,8 +185,10 @@ static int count_row(struct vmp_count *t, const struct vmp_kept *kept, const str
 	int err = 0;
 
 	for (i = 0; !err && i < nr; i++) {
-		if (i + AHEAD < nr)
-			__builtin_prefetch(&kept->words.v[h[i + AHEAD].at + 4]);	/* behind the head */
+		if (i + AHEAD < nr) {
+			__builtin_prefetch(&kept->words.v[h[i + AHEAD].at]);
+			__builtin_prefetch((const char *)&kept->words.v[h[i + AHEAD].at] + LINE_BYTES);
+		}
 		err = count_pairs(t, (const void *)&kept->words.v[h[i].at], &h[i], pairs, first);
 	}
 	for (i = first; i < pairs->nr; i++)
@@ -252,15 +264,64 @@ static int count_rows(struct vmp_count *t, const struct vmp_kept *kept)
 	return err;
 }
 
+/* What samples point to lies anywhere: first what says where, then what is there */
+static void fetch_places(const struct vmp_count *t, const struct vmp_kept_sample *s)
+{
+	uint32_t i;
+
+	if (s->landing != VMP_NONE)
+		__builtin_prefetch(&t->seen_as[s->landing]);
+	for (i = 0; i < s->nr; i++)
+		__builtin_prefetch(&t->seen_as[s->step[i]]);
+}
+
+static void fetch_counts(const struct vmp_count *t, const struct vmp_kept_sample *s)
+{
+	uint32_t i, number;
+
+	if (s->landing != VMP_NONE) {
+		number = t->seen_as[s->landing].number;
+		__builtin_prefetch(&t->m->set->landings.v[number]);
+		__builtin_prefetch(&(s->timed ? t->m->landings : t->m->seconds)[number].n[s->group], 1);
+	}
+	for (i = 0; s->timed && i < s->nr; i++) {
+		number = t->seen_as[s->step[i]].block;
+		if (number != VMP_NONE)
+			__builtin_prefetch(&t->block[number], 1);
+	}
+}
+
+static void fetch_landing(const struct vmp_count *t, const struct vmp_kept_sample *s)
+{
+	const struct vmp_measure *m = t->m;
+	const struct vmp_landing *l;
+
+	if (s->landing == VMP_NONE)
+		return;
+	l = &m->set->landings.v[t->seen_as[s->landing].number];
+	__builtin_prefetch(&m->common[l->start]);
+	__builtin_prefetch(&m->row_of[l->start]);
+	__builtin_prefetch(&m->set->points.points.v[l->at].addr);
+}
+
 int vmp_count_kept(struct vmp_count *t, const struct vmp_kept *kept)
 {
-	const struct vmp_kept_sample *s;
-	uint32_t at = 0, here;
+	const struct vmp_kept_sample *s[TOGETHER];
+	uint32_t at = 0, here[TOGETHER], n, i;
 	int err = 0;
 
 	t->hits.nr = 0;
-	while (!err && (here = at, s = vmp_kept_next(kept, &at)))
-		err = count_sample(t, s, here);
+	do {
+		for (n = 0; n < TOGETHER && (here[n] = at, s[n] = vmp_kept_next(kept, &at)); n++)
+			fetch_places(t, s[n]);
+		for (i = 0; i < n; i++)
+			fetch_counts(t, s[i]);
+		for (i = 0; i < n; i++)
+			fetch_landing(t, s[i]);
+		for (i = 0; !err && i < n; i++)
+			err = count_sample(t, s[i], here[i]);
+	} while (!err && n);
+	count_spread(t);
 	return err ? err : count_rows(t, kept);
 }
 

@@ -38,6 +38,7 @@ struct vmp_count {
 	VMP_VEC(struct vmp_count_hit) hits;
 	struct vmp_pairs pairs;
 	uint32_t phase;		/* of the timed sample before */
+	uint32_t *counter[VMPROF_LBR_MAX], counters;	/* to be counted up */
 	int counts;
 };
 

@@ -24,18 +24,18 @@ struct without {
 	double *executions, *cycles;
 };
 
-/* Groups that a thread leaves out, one after the other */
+/* Groups that a thread leaves out, as many together as there are lanes */
 struct worker {
 	struct vmp_estimates *e;
 	const struct vmp_chain *chain;
-	const struct vmp_solution *all;
+	const struct vmp_solutions *all;
 	struct without *without;	/* by group */
 	unsigned int first, step;
 	int err;
 };
 
 /* What the whole says */
-static void take(struct vmp_estimates *e, const struct vmp_solution *s)
+static void take(struct vmp_estimates *e, const struct vmp_solutions *s)
 {
 	uint32_t i;
 
@@ -51,39 +51,55 @@ static void take(struct vmp_estimates *e, const struct vmp_solution *s)
 	e->guessed_part = s->guessed;
 }
 
-static void take_group(struct worker *w, const struct vmp_solution *s, unsigned int group)
+static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned int lane)
 {
 	const struct vmp_set *set = w->e->m->set;
-	struct without *to = &w->without[group];
+	struct without *to = &w->without[s->first + lane];
+	float *unit = w->e->unit_without[s->first + lane];
 	uint32_t i;
 
 	for (i = 0; i < set->blocks.nr; i++) {
+		double runs = s->block[i * VMP_LANES + lane], time = s->time[i * VMP_LANES + lane];
+
 		/* a group less is so much less of everything */
-		to->executions[i] = s->block[i] * VMP_GROUPS / (VMP_GROUPS - 1);
-		to->cycles[i] = s->block[i] > 0 ? s->time[i] * w->e->period / s->block[i] : 0;
+		to->executions[i] = runs * VMP_GROUPS / (VMP_GROUPS - 1);
+		to->cycles[i] = runs > 0 ? time * w->e->period / runs : 0;
 	}
-	for (i = 0; w->e->unit_without[group] && i < set->units.nr; i++)
-		w->e->unit_without[group][i] = (float)s->unit[i];
+	for (i = 0; unit && i < set->units.nr; i++)
+		unit[i] = (float)s->unit[i * VMP_LANES + lane];
+}
+
+static int solve_lanes(struct worker *w, unsigned int first)
+{
+	struct vmp_solutions s;
+	unsigned int l;
+	size_t i;
+	int err = vmp_solutions_init(&s, w->chain, first, VMP_LANES);
+
+	if (!err) {
+		for (i = 0; i < (size_t)w->e->m->rows * VMP_LANES; i++)
+			s.x[i] = w->all->x[i / VMP_LANES];
+		vmp_chain_solve(w->chain, &s);
+		for (l = 0; l < VMP_LANES; l++)
+			take_group(w, &s, l);
+	}
+	vmp_solutions_deinit(&s);
+	return err;
 }
 
 /* Each group begins with what the whole said: how many threads there are says nothing. */
 static void *solve_groups(void *arg)
 {
 	struct worker *w = arg;
-	struct vmp_solution s;
 	unsigned int g;
 
-	w->err = vmp_solution_init(&s, w->chain);
-	for (g = w->first; !w->err && g < VMP_GROUPS; g += w->step) {
-		memcpy(s.x, w->all->x, w->e->m->rows * sizeof(*s.x));
-		vmp_chain_solve(w->chain, &s, (int)g);
-		take_group(w, &s, g);
-	}
-	vmp_solution_deinit(&s);
+	_Static_assert(VMP_GROUPS % VMP_LANES == 0, "no lane is empty");
+	for (g = w->first; !w->err && g < VMP_GROUPS; g += w->step)
+		w->err = solve_lanes(w, g);
 	return NULL;
 }
 
-static int solve_all_groups(struct vmp_estimates *e, const struct vmp_chain *c, const struct vmp_solution *all,
+static int solve_all_groups(struct vmp_estimates *e, const struct vmp_chain *c, const struct vmp_solutions *all,
 			    struct without without[VMP_GROUPS])
 {
 	unsigned int nr = vmp_scan_threads(), i;
@@ -92,7 +108,8 @@ static int solve_all_groups(struct vmp_estimates *e, const struct vmp_chain *c, 
 	int err = 0;
 
 	for (i = 0; i < nr; i++) {
-		w[i] = (struct worker){ .e = e, .chain = c, .all = all, .without = without, .first = i, .step = nr };
+		w[i] = (struct worker){ .e = e, .chain = c, .all = all, .without = without,
+			.first = i * VMP_LANES, .step = nr * VMP_LANES };
 		args[i] = &w[i];
 	}
 	vmp_parallel(solve_groups, args, nr);
@@ -164,16 +181,16 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 static int timed(struct vmp_estimates *e, int units)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
-	struct vmp_solution all = { 0 };
+	struct vmp_solutions all = { 0 };
 	struct vmp_chain c;
 	int g, err = vmp_chain_init(&c, e->m, e->period, e->by_instructions);
 
 	if (!err)
-		err = vmp_solution_init(&all, &c);
+		err = vmp_solutions_init(&all, &c, VMP_CHAIN_ALL, 1);
 	if (!err)
 		err = alloc_groups(e, without, units);
 	if (!err) {
-		vmp_chain_solve(&c, &all, VMP_CHAIN_ALL);
+		vmp_chain_solve(&c, &all);
 		take(e, &all);
 		err = solve_all_groups(e, &c, &all, without);
 	}
@@ -183,7 +200,7 @@ static int timed(struct vmp_estimates *e, int units)
 		free(without[g].executions);
 		free(without[g].cycles);
 	}
-	vmp_solution_deinit(&all);
+	vmp_solutions_deinit(&all);
 	vmp_chain_deinit(&c);
 	return err;
 }

@@ -214,44 +214,54 @@ static int look_up(struct vmp_set_eye *eye, uint32_t context, uint64_t addr, str
 	return err;
 }
 
-/* An address in the context that all of its file are counted in */
-static int translate(struct vmp_set_eye *eye, const struct vmp_set_sample *s, uint64_t *addr, uint32_t *context)
+static int knows(const struct vmp_set_known *k, uint32_t context, uint64_t addr)
 {
-	struct vmp_set_known *k = &eye->known[eye->last_known];
-	int err;
+	return k->context == context && addr >= k->start && addr < k->end;
+}
+
+static int know(struct vmp_set_eye *eye, uint32_t context, uint64_t addr)
+{
+	_Static_assert(VMP_SET_KNOWN == 4096, "of twelve bits");
+	eye->last_known = (uint32_t)((addr >> 16) * 0x9e3779b1U + context * 0x85ebca6bU) >> 20;
+	if (knows(&eye->known[eye->last_known], context, addr))
+		return 0;
+	return look_up(eye, context, addr, &eye->known[eye->last_known]);
+}
+
+/* An address in the context that all of its file are counted in */
+static inline int translate(struct vmp_set_eye *eye, const struct vmp_set_sample *s, uint64_t *addr, uint32_t *context)
+{
+	int err = 0;
 
 	*context = s->kernel;
 	if (!*addr || *addr >> 63)
 		return 0;
-	if (k->context != s->context || *addr < k->start || *addr >= k->end) {
-		eye->last_known = (uint32_t)((*addr >> 16) * 0x9e3779b1U + s->context * 0x85ebca6bU) >> 20;
-		k = &eye->known[eye->last_known];
-		if (k->context != s->context || *addr < k->start || *addr >= k->end) {
-			err = look_up(eye, s->context, *addr, k);
-			if (err)
-				return err;
-		}
-	}
-	*addr += k->add;
-	*context = k->as;
-	return 0;
+	if (!knows(&eye->known[eye->last_known], s->context, *addr))
+		err = know(eye, s->context, *addr);
+	*addr += eye->known[eye->last_known].add;
+	*context = eye->known[eye->last_known].as;
+	return err;
 }
 
+/* @older: the step before has been done, with this one's start as the place where it went; or NULL */
 static int step_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const struct vmp_step *step,
-		    struct vmp_raw *raw)
+		    struct vmp_raw *raw, const struct vmp_raw *older)
 {
 	uint64_t end = step->end;
 	uint32_t context_end;
 	int err;
 
-	_Static_assert(VMP_SET_KNOWN == 4096, "of twelve bits");
 	*raw = (struct vmp_raw){
 		.a = step->start, .b = step->end, .c = step->next, .kind = VMP_RAW_STEP,
 		.n = 1, .mispredicted = !!step->mispredicted, .cycles = step->cycles, .cycled = !!step->cycles,
 	};
 	err = translate(eye, s, &end, &context_end);
-	if (!err)
+	if (older) {
+		raw->a = older->c;
+		raw->context = older->context_c;
+	} else if (!err) {
 		err = translate(eye, s, &raw->a, &raw->context);
+	}
 	if (!err)
 		err = translate(eye, s, &raw->c, &raw->context_c);
 	if (err)
@@ -291,20 +301,28 @@ static int landing_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, 
 int vmp_set_keys(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const struct vmp_raws *raws,
 		 struct vmp_set_keys *keys)
 {
+	const struct vmp_step *step = s->w.step;
 	unsigned int i, all = s->w.nr;
 	int err = 0;
 
 	keys->nr = s->w.nr;
 	keys->landed = s->w.landed != 0;
-	for (i = 0; !err && i < keys->nr; i++)
-		err = step_key(eye, s, &s->w.step[i], &keys->raw[i]);
+	for (i = keys->nr; !err && i--; )
+		err = step_key(eye, s, &step[i], &keys->raw[i],
+			       i + 1 < keys->nr && step[i].start == step[i + 1].next ? &keys->raw[i + 1] : NULL);
 	if (!err && keys->landed)
 		err = landing_key(eye, s, &keys->raw[all++]);
 	for (i = 0; !err && i < all; i++)
 		keys->hash[i] = vmp_raws_hash(raws, &keys->raw[i]);
-	for (i = 0; !err && i < all; i++)
-		vmp_raws_fetch(raws, keys->hash[i]);
 	return err;
+}
+
+void vmp_set_fetch(const struct vmp_raws *raws, const struct vmp_set_keys *keys)
+{
+	unsigned int i;
+
+	for (i = 0; i < keys->nr + (unsigned int)keys->landed; i++)
+		vmp_raws_fetch(raws, keys->hash[i]);
 }
 
 void vmp_set_look_up(const struct vmp_set *set, struct vmp_set_keys *keys)

@@ -21,8 +21,8 @@ void vmp_kept_pass(struct vmp_kept *k, const struct vmp_lbr_sample *ls)
 	k->fresh |= ls->first || is_timed(ls);
 }
 
-static void make_head(struct vmp_kept_sample *s, const struct vmp_kept *k, const struct vmp_lbr_sample *ls,
-		      const struct vmp_set_keys *keys)
+void vmp_kept_head(struct vmp_kept_sample *s, struct vmp_kept *k, const struct vmp_lbr_sample *ls,
+		   const struct vmp_set_keys *keys)
 {
 	int counts = ls->s->flags & VMPROF_SF_COUNTS;
 	unsigned int i;
@@ -30,17 +30,15 @@ static void make_head(struct vmp_kept_sample *s, const struct vmp_kept *k, const
 	_Static_assert(VMP_GROUPS == 8, "of three bits");
 	*s = (struct vmp_kept_sample){
 		.cycles = counts ? ls->s->cycles : 0, .insns = counts ? ls->s->instructions : 0,
-		.landing = keys->landed ? keys->number[keys->nr] : VMP_NONE,
 		.group = (uint8_t)(ls->s->tsc * 0x9e3779b97f4a7c15ULL >> 61),
 		.timed = (uint8_t)is_timed(ls), .fresh = (uint8_t)(k->fresh | ls->first),
 	};
-	for (i = 0; i < keys->nr; i++) {
-		s->nr += keys->raw[i].a != 0;
+	for (i = 0; i < keys->nr; i++)
 		s->has_cycles |= keys->raw[i].cycles != 0;
-	}
+	k->fresh = !s->timed && s->fresh;
 }
 
-int vmp_kept_add(struct vmp_kept *k, const struct vmp_lbr_sample *ls, const struct vmp_set_keys *keys)
+int vmp_kept_add(struct vmp_kept *k, const struct vmp_kept_sample *head, const struct vmp_set_keys *keys)
 {
 	struct vmp_kept_sample *s;
 	uint32_t n = 0;
@@ -49,7 +47,10 @@ int vmp_kept_add(struct vmp_kept *k, const struct vmp_lbr_sample *ls, const stru
 	if (vmp_vec_reserve(&k->words, words_of(VMPROF_LBR_MAX, 1)))
 		return -ENOMEM;
 	s = (struct vmp_kept_sample *)&k->words.v[k->words.nr];
-	make_head(s, k, ls, keys);
+	*s = *head;
+	s->landing = keys->landed ? keys->number[keys->nr] : VMP_NONE;
+	for (i = 0; i < keys->nr; i++)
+		s->nr += keys->raw[i].a != 0;
 	for (i = 0; i < keys->nr; i++) {
 		if (!keys->raw[i].a)
 			continue;
@@ -59,7 +60,6 @@ int vmp_kept_add(struct vmp_kept *k, const struct vmp_lbr_sample *ls, const stru
 		n++;
 	}
 	k->words.nr += words_of(s->nr, s->has_cycles);
-	k->fresh = !s->timed && s->fresh;
 	return 0;
 }
 

@@ -34,8 +34,12 @@ struct vmp_kept {
 /** vmp_kept_pass() - A sample that has no numbers: it is not wanted, or has no branches. */
 void vmp_kept_pass(struct vmp_kept *k, const struct vmp_lbr_sample *ls);
 
-/** vmp_kept_add() - A sample whose keys have numbers.  Return: 0 or -ENOMEM. */
-int vmp_kept_add(struct vmp_kept *k, const struct vmp_lbr_sample *ls, const struct vmp_set_keys *keys);
+/** vmp_kept_head() - What a sample has but its steps and where it landed: at its turn among those that pass. */
+void vmp_kept_head(struct vmp_kept_sample *s, struct vmp_kept *k, const struct vmp_lbr_sample *ls,
+		   const struct vmp_set_keys *keys);
+
+/** vmp_kept_add() - A sample whose keys have numbers by now.  Return: 0 or -ENOMEM. */
+int vmp_kept_add(struct vmp_kept *k, const struct vmp_kept_sample *head, const struct vmp_set_keys *keys);
 
 /** vmp_kept_next() - The sample at @at, which goes on to the next; NULL the end. */
 const struct vmp_kept_sample *vmp_kept_next(const struct vmp_kept *k, uint32_t *at);

@@ -99,6 +99,7 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 {
 	struct shard *sh = arg;
 	struct vmp_set *set = sh->eye.set;
+	struct vmp_kept_sample head;
 	struct vmp_set_keys keys;
 	struct vmp_set_sample s;
 	int err = 0, got = vmp_set_see(&sh->eye, scan, ls, &s);
@@ -115,9 +116,11 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 		err = vmp_set_keys(&sh->eye, &s, &set->raws, &keys);
 	if (err)
 		return err;
+	vmp_kept_head(&head, &sh->kept, ls, &keys);
+	vmp_set_fetch(&set->raws, &keys);
 	vmp_set_look_up(set, &keys);
 	leave_out(&keys);
-	return vmp_kept_add(&sh->kept, ls, &keys);
+	return vmp_kept_add(&sh->kept, &head, &keys);
 }
 
 static int read_again(struct vmp_measure *m, struct vmp_set *set, struct shard *shards, unsigned int nr)

@@ -9,20 +9,23 @@
  */
 #include "blocks/phases.h"
 
-#include <string.h>
+#include "util/radix.h"
 
 #define LARGE		2000U	/* steps seen in a cluster that can be a phase */
 #define MIXED		1500U	/* steps between two, seen; each crossing shows up to 15 times */
 
-struct edge {
-	uint32_t a, b, n;
-};
-
+/* Key: of how few steps, value: its two ends; those of most steps come first, then those of the lowest ends */
 struct graph {
 	uint32_t *parent;	/* by point */
 	uint64_t *size;		/* steps seen, by root */
-	VMP_VEC(struct edge) edges;
+	struct vmp_radix *edges, *room;
+	uint32_t nr;
 };
+
+static uint64_t ends_of(uint32_t a, uint32_t b)
+{
+	return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
 
 static uint32_t root_of(struct graph *g, uint32_t i)
 {
@@ -39,38 +42,16 @@ static void join(struct graph *g, uint32_t a, uint32_t b)
 	g->size[low] += g->size[high];
 }
 
-static int most_first(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->n != b->n)
-		return a->n > b->n ? -1 : 1;
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return a->b < b->b ? -1 : a->b > b->b;
-}
-
-static int by_ends(const void *pa, const void *pb)
-{
-	const struct edge *a = pa, *b = pb;
-
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	return a->b < b->b ? -1 : a->b > b->b;
-}
-
 /* Return: 1 when something was joined */
 static int join_edges(struct graph *g)
 {
 	uint32_t i, a, b;
 	int any = 0;
 
-	for (i = 0; i < g->edges.nr; i++) {
-		const struct edge *e = &g->edges.v[i];
-
-		a = root_of(g, e->a);
-		b = root_of(g, e->b);
-		if (a == b || (e->n < MIXED && g->size[a] >= LARGE && g->size[b] >= LARGE))
+	for (i = 0; i < g->nr; i++) {
+		a = root_of(g, (uint32_t)(g->edges[i].value >> 32));
+		b = root_of(g, (uint32_t)g->edges[i].value);
+		if (a == b || (~g->edges[i].key < MIXED && g->size[a] >= LARGE && g->size[b] >= LARGE))
 			continue;
 		join(g, a, b);
 		any = 1;
@@ -78,50 +59,60 @@ static int join_edges(struct graph *g)
 	return any;
 }
 
+static void sort(struct graph *g)
+{
+	struct vmp_radix *sorted = vmp_radix_sort(g->edges, g->room, g->nr);
+
+	if (sorted == g->room) {
+		g->room = g->edges;
+		g->edges = sorted;
+	}
+}
+
 /* Edges between clusters, those of the same two added up */
 static void shorten(struct graph *g)
 {
 	uint32_t i, n = 0, a, b;
 
-	for (i = 0; i < g->edges.nr; i++) {
-		a = root_of(g, g->edges.v[i].a);
-		b = root_of(g, g->edges.v[i].b);
+	for (i = 0; i < g->nr; i++) {
+		a = root_of(g, (uint32_t)(g->edges[i].value >> 32));
+		b = root_of(g, (uint32_t)g->edges[i].value);
 		if (a != b)
-			g->edges.v[n++] = (struct edge){ a < b ? a : b, a < b ? b : a, g->edges.v[i].n };
+			g->edges[n++] = (struct vmp_radix){ ends_of(a, b), ~g->edges[i].key };
 	}
-	g->edges.nr = n;
-	if (n)
-		qsort(g->edges.v, n, sizeof(*g->edges.v), by_ends);
-	for (i = n = 0; i < g->edges.nr; i++) {
-		if (n && !by_ends(&g->edges.v[n - 1], &g->edges.v[i]))
-			g->edges.v[n - 1].n += g->edges.v[i].n;
+	g->nr = n;
+	sort(g);
+	for (i = n = 0; i < g->nr; i++) {
+		if (n && g->edges[n - 1].key == g->edges[i].key)
+			g->edges[n - 1].value += g->edges[i].value;
 		else
-			g->edges.v[n++] = g->edges.v[i];
+			g->edges[n++] = g->edges[i];
 	}
-	g->edges.nr = n;
-	if (n)
-		qsort(g->edges.v, n, sizeof(*g->edges.v), most_first);
+	g->nr = n;
+	for (i = 0; i < n; i++)
+		g->edges[i] = (struct vmp_radix){ ~g->edges[i].value, g->edges[i].key };
+	sort(g);
 }
 
 static int fill(struct graph *g, const struct vmp_set *set)
 {
 	uint32_t i, nr = set->points.points.nr;
 
-	g->parent = malloc((nr + 1) * sizeof(*g->parent));
-	g->size = calloc(nr + 1, sizeof(*g->size));
-	if (!g->parent || !g->size)
+	g->parent = malloc(((size_t)nr + 1) * sizeof(*g->parent));
+	g->size = calloc((size_t)nr + 1, sizeof(*g->size));
+	g->edges = malloc(((size_t)set->units.nr + 1) * sizeof(*g->edges));
+	g->room = malloc(((size_t)set->units.nr + 1) * sizeof(*g->room));
+	if (!g->parent || !g->size || !g->edges || !g->room)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
 		g->parent[i] = i;
 	for (i = 0; i < set->units.nr; i++) {
 		const struct vmp_unit *u = &set->units.v[i];
-		struct edge e = { u->start, u->next, u->n };
 
 		if (u->block == VMP_NONE || u->next == VMP_NONE)
 			continue;
 		g->size[u->start] += u->n;
-		if (vmp_vec_push(&g->edges, e))
-			return -ENOMEM;
+		g->edges[g->nr++] = (struct vmp_radix){ ~(uint64_t)u->n, (uint64_t)u->start << 32 | u->next };
 	}
 	return 0;
 }
@@ -155,6 +146,7 @@ int vmp_phases_find(const struct vmp_set *set, uint32_t *phase_of, uint32_t *pha
 	}
 	free(g.parent);
 	free(g.size);
-	vmp_vec_free(&g.edges);
+	free(g.edges);
+	free(g.room);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/hosttext.h"
+#include "util/radix.h"
 
 /* ---------------------------------------------------------------- contexts */
 
@@ -330,28 +331,39 @@ int vmp_points_find(struct vmp_points *p, uint32_t context, uint64_t addr, uint3
 	return err;
 }
 
-static int by_address(const void *pa, const void *pb)
+/* Numbers of addresses as values, in order of context and address; NULL: no memory */
+static struct vmp_radix *in_order_of_addresses(const struct vmp_points *p, struct vmp_radix **room)
 {
-	const struct vmp_raw_address *a = *(struct vmp_raw_address *const *)pa, *b = *(struct vmp_raw_address *const *)pb;
+	struct vmp_radix *a = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a)), *sorted;
+	uint32_t i;
 
-	if (a->context != b->context)
-		return a->context < b->context ? -1 : 1;
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
+	*room = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a));
+	if (!a || !*room) {
+		free(a);
+		return NULL;
+	}
+	for (i = 0; i < p->addresses.nr; i++)
+		a[i] = (struct vmp_radix){ p->addresses.v[i].addr, i };
+	sorted = vmp_radix_sort(a, *room, p->addresses.nr);
+	for (i = 0; i < p->addresses.nr; i++)
+		sorted[i].key = p->addresses.v[sorted[i].value].context;
+	*room = sorted == a ? *room : a;
+	a = sorted;
+	sorted = vmp_radix_sort(a, *room, p->addresses.nr);
+	*room = sorted == a ? *room : a;
+	return sorted;
 }
 
 int vmp_points_resolve(struct vmp_points *p)
 {
-	struct vmp_raw_address **a = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a));
+	struct vmp_radix *room, *a = in_order_of_addresses(p, &room);
 	uint32_t i;
 	int err = a ? 0 : -ENOMEM;
 
-	for (i = 0; a && i < p->addresses.nr; i++)
-		a[i] = &p->addresses.v[i];
-	if (a && p->addresses.nr)
-		qsort(a, p->addresses.nr, sizeof(*a), by_address);
 	for (i = 0; !err && i < p->addresses.nr; i++)
-		err = resolve(p, a[i]);
+		err = resolve(p, &p->addresses.v[a[i].value]);
 	free(a);
+	free(room);
 	return err;
 }
 

@@ -8,6 +8,14 @@
 
 /* -------------------------------------------------------------- first pass */
 
+#define LATER	2U	/* samples that are seen before one is counted */
+
+/* A sample whose places in the table are being fetched */
+struct waiting {
+	struct vmp_set_keys keys;
+	struct vmp_kept_sample head;
+};
+
 struct shard {
 	struct vmp_set_eye eye;
 	struct vmp_raws raws;
@@ -15,32 +23,46 @@ struct shard {
 	struct vmp_kept kept;
 	uint64_t keep_bytes;
 	int *keeps;		/* until it is too much for one of the shards */
+	struct waiting waiting[LATER + 1];
+	uint64_t seen, counted;	/* samples with branches; those between wait */
 };
 
-static int count(struct shard *sh, const struct vmp_set_sample *s, struct vmp_set_keys *keys)
+static struct waiting *waiting(struct shard *sh, uint64_t number)
 {
-	unsigned int i;
-	int err = vmp_set_keys(&sh->eye, s, &sh->raws, keys);
-
-	for (i = 0; !err && i < keys->nr + (unsigned int)keys->landed; i++)
-		err = vmp_raws_add(&sh->raws, &keys->raw[i], keys->hash[i], &keys->number[i]);
-	return err;
+	return &sh->waiting[number % (LATER + 1)];
 }
 
-/* @keys: NULL, the sample is not counted */
-static int keep(struct shard *sh, const struct vmp_lbr_sample *ls, const struct vmp_set_keys *keys)
+static int keep(struct shard *sh, const struct waiting *w)
 {
 	if (!__atomic_load_n(sh->keeps, __ATOMIC_RELAXED))
 		return 0;
-	if (!keys) {
-		vmp_kept_pass(&sh->kept, ls);
-		return 0;
-	}
 	if (vmp_kept_bytes(&sh->kept) < sh->keep_bytes)
-		return vmp_kept_add(&sh->kept, ls, keys);
+		return vmp_kept_add(&sh->kept, &w->head, &w->keys);
 	__atomic_store_n(sh->keeps, 0, __ATOMIC_RELAXED);
 	vmp_vec_free(&sh->kept.words);
 	return 0;
+}
+
+/* The one that waits longest */
+static int count(struct shard *sh)
+{
+	struct waiting *w = waiting(sh, sh->counted++);
+	struct vmp_set_keys *keys = &w->keys;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < keys->nr + (unsigned int)keys->landed; i++)
+		err = vmp_raws_add(&sh->raws, &keys->raw[i], keys->hash[i], &keys->number[i]);
+	return err ? err : keep(sh, w);
+}
+
+static int count_waiting(struct shard *sh)
+{
+	int err = 0;
+
+	while (!err && sh->counted < sh->seen)
+		err = count(sh);
+	return err;
 }
 
 static void add_totals(struct vmp_set_totals *t, const struct vmp_lbr *lbr, const struct vmp_window *w)
@@ -57,17 +79,25 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 {
 	struct shard *sh = arg;
 	struct vmp_set_sample s;
-	struct vmp_set_keys keys;
+	struct waiting *w;
 	int err, got = vmp_set_see(&sh->eye, scan, ls, &s);
 
 	if (got < 0)
 		return got;
 	sh->totals.samples += (uint64_t)got;
-	if (!got || !ls->lbr)
-		return keep(sh, ls, NULL);
+	if (!got || !ls->lbr) {
+		vmp_kept_pass(&sh->kept, ls);
+		return 0;
+	}
 	add_totals(&sh->totals, ls->lbr, &s.w);
-	err = count(sh, &s, &keys);
-	return err ? err : keep(sh, ls, &keys);
+	w = waiting(sh, sh->seen);
+	err = vmp_set_keys(&sh->eye, &s, &sh->raws, &w->keys);
+	if (err)
+		return err;
+	vmp_kept_head(&w->head, &sh->kept, ls, &w->keys);
+	if (sh->seen++ != sh->counted)
+		vmp_set_fetch(&sh->raws, &waiting(sh, sh->seen - 2)->keys);
+	return sh->seen - sh->counted > LATER ? count(sh) : 0;
 }
 
 static void totals_add(struct vmp_set_totals *to, const struct vmp_set_totals *t)
@@ -158,6 +188,7 @@ static int scan(struct vmp_set *set, unsigned int nr)
 	for (i = 0; shards && i < nr; i++) {
 		if (!keeps)
 			vmp_vec_free(&shards[i].kept.words);
+		err = err ? err : count_waiting(&shards[i]);
 		err = err ? err : merge(set, &shards[i]);
 		vmp_set_eye_deinit(&shards[i].eye);
 		vmp_raws_free(&shards[i].raws);

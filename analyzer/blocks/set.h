@@ -167,11 +167,14 @@ struct vmp_set_keys {
 
 /**
  * vmp_set_keys() - Of all that a sample has.
- * @raws: Where they will be looked for.
+ * @raws: Where they will be looked for: their slots are fetched meanwhile.
  * Return: 0 or -ENOMEM.
  */
 int vmp_set_keys(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const struct vmp_raws *raws,
 		 struct vmp_set_keys *keys);
+
+/** vmp_set_fetch() - What the slots point to is fetched meanwhile. */
+void vmp_set_fetch(const struct vmp_raws *raws, const struct vmp_set_keys *keys);
 
 /** vmp_set_look_up() - Numbers of keys in the set's raws; VMP_NONE: not there. */
 void vmp_set_look_up(const struct vmp_set *set, struct vmp_set_keys *keys);

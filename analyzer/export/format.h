@@ -57,6 +57,8 @@ int vmp_write_gecko(FILE *out, struct vmp_table *t, struct vmp_format_options *o
 int vmp_write_chrome(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_bolt(const char *folder, struct vmp_model *m, const struct vmp_choice *c);
+int vmp_write_autofdo(const char *folder, struct vmp_model *m, const struct vmp_choice *c);
+int vmp_write_profgen(const char *folder, struct vmp_model *m, const struct vmp_choice *c);
 int vmp_write_csv(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_json(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 int vmp_write_xml(FILE *out, struct vmp_table *t, struct vmp_format_options *o);

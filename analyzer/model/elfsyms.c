@@ -39,6 +39,7 @@ struct vmp_elf {
 	uint64_t debug_bias;	/* address here less address in the debug file */
 	struct segment seg[SEGMENTS_MAX];
 	int nr_seg;
+	uint64_t base;		/* link-time address of the first segment that is loaded */
 	int fixed;		/* it runs at its link-time addresses only */
 	int stripped;
 	struct vmp_symtab symtab;
@@ -59,6 +60,7 @@ struct parse {
 static void read_segments(struct parse *p)
 {
 	size_t n = 0, i;
+	int loaded = 0;
 	GElf_Phdr ph;
 	GElf_Ehdr h;
 
@@ -66,8 +68,11 @@ static void read_segments(struct parse *p)
 	if (elf_getphdrnum(p->f->elf, &n))
 		return;
 	for (i = 0; i < n && p->e->nr_seg < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(p->f->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    !(ph.p_flags & PF_X) || ph.p_offset + ph.p_filesz < ph.p_offset)
+		if (!gelf_getphdr(p->f->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		if (!loaded++)
+			p->e->base = ph.p_vaddr;
+		if (!(ph.p_flags & PF_X) || ph.p_offset + ph.p_filesz < ph.p_offset)
 			continue;
 		p->e->seg[p->e->nr_seg++] = (struct segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz };
 	}
@@ -490,6 +495,11 @@ const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len
 		return (const uint8_t *)e->file.data + offset;
 	}
 	return NULL;
+}
+
+uint64_t vmp_elf_base(const struct vmp_elf *e)
+{
+	return e->base;
 }
 
 const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len)

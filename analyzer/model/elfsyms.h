@@ -72,6 +72,9 @@ int vmp_elf_vaddr_until(const struct vmp_elf *e, const struct vmp_elf_map *maps,
  */
 const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len);
 
+/** vmp_elf_base() - Link-time address of the first segment that is loaded, executable or not. */
+uint64_t vmp_elf_base(const struct vmp_elf *e);
+
 /** vmp_elf_own_id() - Borrowed; @len 0 when it has none. */
 const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len);
 

@@ -9,7 +9,7 @@ esac
 out=$(cd "$out" && pwd)
 
 golden_suffixes="txt process.txt exit.txt tree.txt tree.json exits.txt steal.txt columns.json diff.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
-	profile.json xml indented.xml branches.txt bolt.txt"
+	profile.json xml indented.xml branches.txt bolt.txt autofdo.txt"
 
 # golden_objects NAME - the objects of NAME.vmprof are looked for in the golden tests alone.
 golden_objects()
@@ -56,20 +56,21 @@ golden_outputs()
 	# without capstone there is no instruction mix
 	grep -q HAVE_CAPSTONE "$out/config.h" || cp "$1.xml" "$1.indented.xml" "$2"
 	"$out/vmprof" branches "$1.vmprof" > "$2/$1.branches.txt" 2>&1
-	golden_bolt "$1" "$2"
+	golden_folder "$1" "$2" bolt
+	golden_folder "$1" "$2" autofdo
 	golden_page "$1" "$2"
 }
 
 # The files of its folder, one after the other; of a capture without branches what is said
-golden_bolt()
+golden_folder()
 {
-	local folder=$2/$1.bolt file
+	local folder=$2/$1.$3 file
 
-	if "$out/vmprof" export --format bolt -o "$folder" "$1.vmprof" > /dev/null 2> "$2/$1.bolt.txt"; then
+	if "$out/vmprof" export --format "$3" -o "$folder" "$1.vmprof" > /dev/null 2> "$2/$1.$3.txt"; then
 		for file in "$folder"/*; do
 			echo "${file##*/}"
 			cat "$file"
-		done > "$2/$1.bolt.txt"
+		done > "$2/$1.$3.txt"
 		rm -r "$folder"
 	fi
 }

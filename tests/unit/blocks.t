@@ -86,6 +86,13 @@ preagg=$tmp/bolt/prog-abcdef0102030405060708090a0b0c0d0e0f1011.preagg
 [ "$(awk '/^F/ { n += $4 } END { print n }' "$preagg")" = 60000 ]; ok $? "and what ran between them"
 run export --format bolt "$capture"; [ $? = 2 ] && grep -q 'name a folder with --output' "$tmp/err"; ok $? "it wants a folder"
 run export --format bolt -o "$tmp/none" "$src/tests/golden/made.vmprof"; [ $? = 1 ] && [ ! -e "$tmp/none" ]; ok $? "without branches it makes none"
+for format in autofdo llvm-profgen; do
+	run export --format $format -o "$tmp/$format" "$capture"; ok $? "vmprof export --format $format"
+	file=$(echo "$tmp/$format"/prog-abcdef0102030405060708090a0b0c0d0e0f1011.*.txt)
+	[ "$("$src/tests/unit/export/readers.py" $format "$file" 2> "$tmp/err")" = 64000 ]; ok $? "it is read, with all branches"
+	[ "$(awk -F: '/[0-9a-f]-[0-9a-f]/ { n += $2 } END { print n }' "$file")" = 60000 ]; ok $? "and what ran between them"
+done
+[ "$(awk -F: '/^[0-9a-f]+:/ { n += $2 } END { print n }' "$tmp"/autofdo/prog-*)" = 4000 ]; ok $? "autofdo has the samples, too"
 run export --format perf-script -o "$tmp/script" "$capture" && [ "$("$src/tests/unit/export/readers.py" perf-script "$tmp/script" 2> "$tmp/err")" = 4000 ]
 ok $? "perf-script is read, in order of time"
 [ "$(grep -o ' 0x4010[0-9a-f]*/0x4010[0-9a-f]*/P/-/-/0' "$tmp/script" | wc -l)" = 64000 ]; ok $? "with all branches"
@@ -119,5 +126,29 @@ else
 	# stubs of the PLT are no functions to BOLT
 	grep -qE 'traces mismatching disassembled function contents: [0-9]+ \([0-9]\.[0-9]%\)' "$tmp/out" && grep -q by_value "$tmp/fdata"
 	ok $? "and finds hardly a trace that does not fit the code"
+fi
+
+# fdo_blocks PROGRAM - it is run an instruction at a time; $tmp/out: its blocks
+fdo_blocks()
+{
+	mkdir -p "$tmp/$1.dir"
+	"$O/tests/test_stepped" --capture "$tmp/$1.dir" "$tmp/$1" 1 2> "$tmp/err" &&
+		VMPROF_OBJCACHE=$tmp/$1.dir run blocks --json "$tmp/$1.dir/stepped.vmprof"
+}
+
+if ! command -v create_gcov > /dev/null; then
+	skip "AutoFDO reads what was exported of real code" "autofdo is not installed"
+else
+	for pie in -pie -no-pie; do
+		# it reads DWARF 4 and no later
+		gcc -O2 -gdwarf-4 $pie -o "$tmp/layout" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks layout; ok $? "made a capture of a program ($pie)"
+		VMPROF_OBJCACHE=$tmp/layout.dir run export --format autofdo -o "$tmp/fdo$pie" "$tmp/layout.dir/stepped.vmprof"; ok $? "its branches are exported"
+		create_gcov --binary="$tmp/layout" --profiler=text --profile="$(echo "$tmp/fdo$pie"/layout-*)" --gcov="$tmp/afdo" -gcov_version=1 > "$tmp/out" 2> "$tmp/err"; ok $? "create_gcov reads them"
+		dump_gcov -gcov_version=1 "$tmp/afdo" > "$tmp/out" 2> "$tmp/err"
+		[ "$(grep -cE '^(main|step_[0-7]) total:[0-9]{4} head:' "$tmp/out")" = 9 ]; ok $? "its profile has the functions that ran, with counts"
+		# of the way that is said to be likely, hardly any; of the other one as many as of calls
+		awk '/^step_2 / { calls = substr($3, 6); on = 1; next } /^[a-z]/ { on = 0 } on && $1 == "3:" { likely = $2 } on && $1 == "10:" { other = $2 }
+			END { exit !(calls > 300 && likely < calls / 20 && other > 0.9 * calls && other < 1.1 * calls) }' "$tmp/out"; ok $? "... and of lines"
+	done
 fi
 echo "1..$nr"

@@ -25,6 +25,7 @@
 #define PID		70U
 
 static char *dir, path[128];
+static char **program;	/* that is stepped, with its arguments; NULL: work() */
 static struct gen g;
 
 /* ------------------------------------------------------------- what runs */
@@ -218,6 +219,8 @@ static int run(struct stepped *s)
 	if (!s->child) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 			_exit(77);
+		if (program)
+			execv(*program, program);
 		raise(SIGSTOP);
 		_exit(work());
 	}
@@ -251,6 +254,13 @@ static const struct truth *truth_of(const struct stepped *s, uint64_t start, uin
 	const uint32_t *i = vmp_hash_find(&s->by_block, start * 31 + end);
 
 	return i ? &s->truth.v[*i] : NULL;
+}
+
+static void forget(struct stepped *s)
+{
+	vmp_decoder_destroy(s->decoder);
+	vmp_hash_free(&s->by_block);
+	vmp_vec_free(&s->truth);
 }
 
 /* Return: as run(); the capture is in @path, its binaries are in @dir */
@@ -341,6 +351,7 @@ static void test_real_code(void **state)
 	dir = gen_dir();
 	setenv("VMPROF_OBJCACHE", dir, 1);
 	if (record(&s)) {
+		forget(&s);
 		gen_rmdir(dir);
 		skip();
 	}
@@ -382,9 +393,7 @@ static void test_real_code(void **state)
 	vmp_measure_destroy(m);
 	vmp_set_destroy(set);
 	vmp_model_close(model);
-	vmp_decoder_destroy(s.decoder);
-	vmp_hash_free(&s.by_block);
-	vmp_vec_free(&s.truth);
+	forget(&s);
 	gen_rmdir(dir);
 }
 
@@ -392,10 +401,14 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_real_code) };
 	struct stepped s = { 0 };
+	int err;
 
-	if (argc == 3 && !strcmp(argv[1], "--capture")) {	/* for blocks.t */
+	if (argc >= 3 && !strcmp(argv[1], "--capture")) {	/* for blocks.t */
 		dir = argv[2];
-		return record(&s) != 0;
+		program = argc > 3 ? argv + 3 : NULL;
+		err = record(&s);
+		forget(&s);
+		return err != 0;
 	}
 	return VMP_DECODES ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

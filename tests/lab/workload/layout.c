@@ -12,28 +12,33 @@
 /* What happens once in 64 steps is said to be likely, and fills the line of the code that runs */
 #define RARELY(x)	__builtin_expect_with_probability((x), 1, 0.99)
 
+static inline __attribute__((always_inline)) unsigned long step(unsigned long x, unsigned long n)
+{
+	if (RARELY((x >> 7 & 63) == n)) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		x = x * 0x9e3779b97f4a7c15UL + n;
+		x ^= x >> 31;
+		x += x << 3;
+	} else {
+		x += n;
+	}
+	if (RARELY((x >> 11 & 63) == n + 8)) {
+		x ^= x >> 12;
+		x ^= x << 25;
+		x ^= x >> 27;
+		x *= 0x2545f4914f6cdd1dUL;
+	} else {
+		x ^= x << 1;
+	}
+	return x;
+}
+
 #define STEP(n)										\
 static __attribute__((noinline)) unsigned long step_##n(unsigned long x)		\
 {											\
-	if (RARELY((x >> 7 & 63) == (n))) {						\
-		x ^= x << 13;								\
-		x ^= x >> 7;								\
-		x ^= x << 17;								\
-		x = x * 0x9e3779b97f4a7c15UL + (n);					\
-		x ^= x >> 31;								\
-		x += x << 3;								\
-	} else {									\
-		x += (n);								\
-	}										\
-	if (RARELY((x >> 11 & 63) == (n) + 8)) {					\
-		x ^= x >> 12;								\
-		x ^= x << 25;								\
-		x ^= x >> 27;								\
-		x *= 0x2545f4914f6cdd1dUL;						\
-	} else {									\
-		x ^= x << 1;								\
-	}										\
-	return x;									\
+	return step(x, n);								\
 }
 
 STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)

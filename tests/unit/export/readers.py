@@ -177,6 +177,27 @@ def read_bolt(text, _):
     return total
 
 
+# sections of so many lines: code that ran on, samples (not for llvm-profgen), branches
+def read_autofdo(text, _, sections=("-", None, "->")):
+    lines, total = iter(text.splitlines()), 0
+    for between in sections:
+        last = -1, -1
+        for _ in range(int(next(lines))):
+            l = next(lines)
+            where, n = l.rsplit(":", 1)
+            key = tuple(int(a, 16) for a in where.split(between))
+            assert len(key) == (2 if between else 1) and key > last and int(n) > 0, l
+            assert between != "-" or key[0] <= key[1], l
+            last = key
+            total += int(n) if between == "->" else 0
+    assert next(lines, None) is None, "lines behind the last section"
+    return total
+
+
+def read_llvm_profgen(text, _):
+    return read_autofdo(text, None, ("-", "->"))
+
+
 def main():
     kind, name = sys.argv[1:3]
     with open(name, encoding="utf-8", errors="strict", newline="") as f:

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* binaries.c - branches by binary, and the files of a folder. */
+#include "export/binaries.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "blocks/set.h"
+#include "export/format.h"
+#include "util/capdir.h"
+#include "util/log.h"
+#include "util/outfile.h"
+#include "util/text.h"
+
+#define ID_BYTES	20
+
+/* Branches to a start, by where they came from */
+struct entries {
+	uint64_t inside, outside;
+};
+
+struct job {
+	const struct vmp_set *set;
+	const char *folder, *suffix;
+	void (*print)(FILE *out, const struct vmp_binary *b);
+	struct entries *entries;	/* by point */
+	struct vmp_binary binary;
+};
+
+static const struct vmp_point *point(const struct job *j, uint32_t p)
+{
+	return &j->set->points.points.v[p];
+}
+
+static int good(const struct job *j, uint32_t p)
+{
+	return p != VMP_NONE && !point(j, p)->flaw;
+}
+
+static void count_entries(struct job *j)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->set->units.nr; i++) {
+		const struct vmp_unit *u = &j->set->units.v[i];
+
+		if (!good(j, u->next))
+			continue;
+		if (u->end != VMP_NONE && point(j, u->end)->object == point(j, u->next)->object)
+			j->entries[u->next].inside += u->n;
+		else
+			j->entries[u->next].outside += u->n;
+	}
+}
+
+/* As seen from an object; VMP_OUTSIDE for all that is not in it */
+static uint64_t seen_from(const struct job *j, uint32_t object, uint32_t p)
+{
+	return good(j, p) && point(j, p)->object == object ? point(j, p)->addr : VMP_OUTSIDE;
+}
+
+static int add(struct job *j, struct vmp_way w)
+{
+	return w.n ? vmp_vec_push(&j->binary.ways, w) : 0;
+}
+
+static int add_unit(struct job *j, uint32_t object, const struct vmp_unit *u)
+{
+	struct vmp_way branch = {
+		.kind = VMP_WAY_BRANCH, .from = seen_from(j, object, u->end), .to = seen_from(j, object, u->next),
+		.n = u->n, .mispredicted = u->mispredicted,
+	}, straight = { .kind = VMP_WAY_STRAIGHT, .to = branch.from, .n = u->n };
+	const struct entries *e;
+	int err = 0;
+
+	if (u->flaw)
+		return 0;
+	if (branch.from != VMP_OUTSIDE || branch.to != VMP_OUTSIDE)
+		err = add(j, branch);
+	if (err || u->start == VMP_NONE || branch.from == VMP_OUTSIDE)
+		return err;
+	straight.from = point(j, u->start)->addr;
+	e = &j->entries[u->start];
+	if (e->outside)
+		straight.entered = (uint64_t)((__uint128_t)u->n * e->outside / (e->inside + e->outside));
+	return add(j, straight);
+}
+
+static int add_landing(struct job *j, uint32_t object, const struct vmp_landing *l)
+{
+	uint64_t at = seen_from(j, object, l->at);
+	struct vmp_way w = { .kind = VMP_WAY_SAMPLE, .from = at, .to = at, .n = l->n };
+
+	return at == VMP_OUTSIDE ? 0 : add(j, w);
+}
+
+static int in_order(const void *pa, const void *pb)
+{
+	const struct vmp_way *a = pa, *b = pb;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+static void make_one_of_each(struct vmp_binary *b)
+{
+	struct vmp_way *w = b->ways.v, *to = w;
+	uint32_t i;
+
+	qsort(w, b->ways.nr, sizeof(*w), in_order);
+	for (i = 1; i < b->ways.nr; i++) {
+		if (in_order(to, &w[i])) {
+			*++to = w[i];
+			continue;
+		}
+		to->n += w[i].n;
+		to->mispredicted += w[i].mispredicted;
+		to->entered += w[i].entered;
+	}
+	b->ways.nr = (uint32_t)(to - w) + 1;
+}
+
+static int write_file(const char *path, const struct job *j)
+{
+	struct vmp_outfile o;
+	FILE *out;
+	int err = vmp_outfile_open(&o, path), fd;
+
+	if (err)
+		return err;
+	fd = dup(o.fd);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+	} else {
+		j->print(out, &j->binary);
+		errno = EIO;
+		if (ferror(out) | fclose(out))
+			err = -errno;
+	}
+	fd = vmp_outfile_close(&o, err);
+	return err ? err : fd;
+}
+
+/* MODULE-BUILDID.SUFFIX: nothing that a guest chose gets into the path but safe characters */
+static int write_named(struct job *j, const struct vmp_object *o)
+{
+	const char *module = vmp_model_name(j->set->m, o->module);
+	char path[4096], safe[4096], part[128], hex[2 * ID_BYTES + 1] = "no-build-id";
+	const uint8_t *id;
+	size_t len;
+	int err;
+
+	id = vmp_elf_own_id(o->code, &len);
+	if (len)
+		vmp_text_hex(hex, id, len < ID_BYTES ? len : ID_BYTES);
+	if (snprintf(path, sizeof(path), "%s/%s-%s.%s", j->folder, vmp_file_part(part, sizeof(part), module), hex,
+		     j->suffix) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	err = write_file(path, j);
+	if (!err)
+		vmp_info("%s", vmp_text(safe, sizeof(safe), path, strlen(path)));
+	return err;
+}
+
+static int write_object(struct job *j, uint32_t object)
+{
+	const struct vmp_object *o = &j->set->points.objects.v[object];
+	struct vmp_binary *b = &j->binary;
+	uint32_t i, landings;
+	int err = 0;
+
+	b->code = o->code;
+	b->ways.nr = 0;
+	for (i = 0; !err && i < j->set->units.nr; i++)
+		err = add_unit(j, object, &j->set->units.v[i]);
+	landings = b->ways.nr ? j->set->landings.nr : 0;
+	for (i = 0; !err && i < landings; i++)
+		err = add_landing(j, object, &j->set->landings.v[i]);
+	if (err || !b->ways.nr)
+		return err;
+	make_one_of_each(b);
+	return write_named(j, o);
+}
+
+static int write_all(struct job *j)
+{
+	uint32_t i, n = 0;
+	int err = 0;
+
+	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
+	if (!j->entries)
+		return -ENOMEM;
+	count_entries(j);
+	for (i = 0; !err && i < j->set->points.objects.nr; i++) {
+		const struct vmp_object *o = &j->set->points.objects.v[i];
+
+		if (!o->code || o->kernel || o->vm == VMP_NONE)
+			continue;
+		if (!n++)
+			err = vmp_make_dirs(j->folder, 0700);
+		if (!err)
+			err = write_object(j, i);
+	}
+	free(j->entries);
+	if (err || n)
+		return err;
+	vmp_err("no branch is of a guest's binary that is here; vmprof branches tells why");
+	return -ENOENT;
+}
+
+int vmp_write_binaries(const char *folder, struct vmp_model *m, const struct vmp_choice *c, const char *suffix,
+		       void (*print)(FILE *out, const struct vmp_binary *b))
+{
+	struct vmp_set_choice choice = { .domain = c->domain, .comm = c->comm, .vcpu = c->vcpu, .pid = c->pid };
+	struct job j = { .folder = folder, .suffix = suffix, .print = print };
+	struct vmp_set *set;
+	int err = vmp_set_create(&set, m, &choice);
+
+	if (err)
+		return err;
+	j.set = set;
+	if (set->totals.with_branches) {
+		err = write_all(&j);
+	} else {
+		vmp_err("the capture has no branches; vmprof start --lbr records them");
+		err = -ENOENT;
+	}
+	vmp_vec_free(&j.binary.ways);
+	vmp_set_destroy(set);
+	return err;
+}
