@@ -93,8 +93,11 @@ static int fold_procs(struct fold *f)
 		qsort_r(order, nr, sizeof(*order), cmp_procs, f);
 	for (i = 0; !err && i < nr; i++) {
 		const struct vmp_page_proc *p = &f->p->procs.v[order[i]];
-		int small = !p->samples || p->samples < total_of(f->p, p->vm) / PROC_SHARE;
+		uint64_t total = total_of(f->p, p->vm);
+		int small = !p->samples || p->samples < total / PROC_SHARE;
 
+		if (!total)	/* not wanted: nor is its name */
+			continue;
 		if (f->procs.nr < f->procs_max)
 			err = move_proc(f, order[i], p->comm, small ? VMP_NONE : p->pid);
 		else
@@ -124,16 +127,16 @@ static int move_thread(struct fold *f, uint32_t from)
 {
 	const struct vmp_page_thread *old = &f->p->threads.v[from];
 	uint32_t to = f->to[old->proc], i;
-	const struct vmp_page_proc *proc = &f->procs.v[to];
+	uint64_t total = total_of(f->p, f->p->procs.v[old->proc].vm);
 	struct vmp_page_thread new = { .proc = to, .comm = old->comm, .tid = old->tid };
 	int full = f->threads.nr >= f->procs_max / THREADS_SHARE;
 
 	f->thread_to[from] = VMP_NONE;
-	if (proc->pid == VMP_NONE || (full && !f->has_threads[to]))
+	if (!total || f->procs.v[to].pid == VMP_NONE || (full && !f->has_threads[to]))
 		return 0;
 	if (full)
 		new.comm = f->s_threads;
-	if (full || !old->samples || old->samples < total_of(f->p, proc->vm) / PROC_SHARE)
+	if (full || !old->samples || old->samples < total / PROC_SHARE)
 		new.tid = VMP_NONE;
 	if (vmp_page_find(&f->by_thread, &f->threads, &new, VMP_PAGE_THREAD_KEY, &i))
 		return -ENOMEM;
