@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // page.js - the pages of vmprof report --html in Debian's Chromium, as TAP.  PAGES: the folder they are in.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { done, is, launch, ok, run } from './tap.js';
 
 const dir = process.env.PAGES;
@@ -255,6 +257,19 @@ async function looks() {
 	}
 }
 
+// What takes the README's picture
+async function picture() {
+	const shot = (...args) => {
+		const file = join(tmp, 'shot.png');
+		execFileSync('node', [join(dirname(fileURLToPath(import.meta.url)), 'shot.js'), join(dir, 'threads.html'), file, ...args]);
+		return readFileSync(file);
+	};
+	const light = shot(), dark = shot('dark'), whole = shot('light', 'whole');
+	is([light.toString('latin1', 1, 4), light.readUInt32BE(16), light.readUInt32BE(20)], ['PNG', 1120, 900], 'a picture is a PNG of 1120 x 900');
+	ok(!light.equals(dark), 'in dark colours it is another');
+	ok(whole.readUInt32BE(20) > 2000, `that of the whole page is longer: ${whole.readUInt32BE(20)}`);
+}
+
 // A session of a million samples
 async function million() {
 	const limit = 1000, file = join(dir, 'million.html');
@@ -284,7 +299,7 @@ async function million() {
 	await page.context().close();
 }
 
-for (const test of [hostile, flame, deep, threads, timeless, time, lists, looks, million])
+for (const test of [hostile, flame, deep, threads, timeless, time, lists, looks, picture, million])
 	await run(test);
 done();
 await browser.close();
