@@ -124,8 +124,6 @@ static int gather(struct report *r, struct vmp_model *m, const struct vmp_option
 
 	if (err)
 		return err;
-	if (o->domain && !r->p->domain_found)
-		return args_no_domain(o->domain);
 	waiting.view = VMP_VIEW_WAITERS;
 	waiting.by = VMP_BY_WAITERS;
 	if (o->view == VMP_VIEW_THIEVES)
@@ -169,8 +167,6 @@ static int write_html(struct vmp_model *m, const struct vmp_options *o, const ch
 
 	if (!err && to_file)
 		vmp_info("%s: open it in a browser; it needs no network", args_safe(file));
-	else if (err == -ESRCH)
-		args_no_domain(o->domain);
 	else if (err)
 		vmp_err("cannot write %s: %s", to_file ? args_safe(file) : "to standard output", strerror(-err));
 	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;
@@ -247,7 +243,9 @@ int cmd_report(int argc, char **argv)
 	if (args_open(&m, &r.path, g.sysroot))
 		goto free_filter;
 	m->detail = (g.inlined ? VMP_DETAIL_INLINE : 0) | (g.srcline ? VMP_DETAIL_LINE : 0);
-	if (g.html)
+	if (args_domain(m, o.domain))
+		ret = VMP_EXIT_FAILED;
+	else if (g.html)
 		ret = args_output(r.path, g.html) ? VMP_EXIT_USAGE : write_html(m, &o, r.path, g.html);
 	else
 		ret = render(m, &o, &r, &g);

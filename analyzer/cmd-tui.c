@@ -62,6 +62,11 @@ int cmd_tui(int argc, char **argv)
 		vmp_filter_free((struct vmp_filter *)t.options.filter);
 		return VMP_EXIT_FAILED;
 	}
+	if (args_domain(m, t.options.domain)) {
+		vmp_filter_free((struct vmp_filter *)t.options.filter);
+		vmp_model_close(m);
+		return VMP_EXIT_FAILED;
+	}
 	t.title = path;
 	t.filter = w.filter;
 	t.model = same_model;

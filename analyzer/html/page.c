@@ -425,7 +425,6 @@ static int choose(struct vmp_page *p, const char *pattern)
 			prof->domains.v[n++] = prof->domains.v[i];
 	}
 	prof->domains.nr = n;
-	prof->domain_found = n > 0;
 	if (n)
 		qsort_r(prof->domains.v, n, sizeof(*prof->domains.v), cmp_domains, p->model);
 	for (i = 0; i < n; i++) {

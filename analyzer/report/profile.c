@@ -347,7 +347,6 @@ static int choose(struct work *w)
 			keep = w->o->all_host && d->total;
 		else
 			keep = matches(w, w->o->domain, w->m->vms.v[d->vm].name);
-		p->domain_found |= keep && !host;
 		if (keep)
 			p->domains.v[n++] = *d;
 		else

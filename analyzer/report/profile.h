@@ -90,7 +90,6 @@ struct vmp_profile {
 	VMP_VEC(struct vmp_domain) domains;	/* by name */
 	uint64_t samples;	/* records seen */
 	uint64_t others;	/* of them no VM's business: other tasks, idle */
-	int domain_found;	/* the domain asked for is in the capture */
 };
 
 /** vmp_by() - The keys of rows that options ask for. */

@@ -235,6 +235,8 @@ t = start("tui", MADE, term="nonsense")
 ok(t.end() == 1 and t.line("set TERM") >= 0, "on a terminal that nobody knows: the same", t)
 t = start("tui", tmp + "/none.vmprof")
 ok(t.end() == 1 and t.line("cannot read") >= 0, "a capture that is not there is told", t)
+t = start("tui", "--domain", "nope", MADE)
+ok(t.end() == 1 and t.line("holds no domain 'nope'; it holds: web01, web02") >= 0, "so is a domain that is not in it", t)
 t = start("tui")
 ok(t.end() == 1 and t.line("no capture under") >= 0, "so is that there is none", t)
 

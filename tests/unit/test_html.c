@@ -374,7 +374,7 @@ static void test_domain(void **state)
 	(void)state;
 	write_small("app", "/usr/bin/app");
 	load("db*");
-	assert_false(page->profile.domain_found);
+	assert_int_equal(page->profile.domains.nr, 0);
 	assert_int_equal(json_object_array_length(column("rows", "proc")), 0);
 	assert_int_equal(vmp_html_write("-", model, path, "db*"), -ESRCH);
 }
