@@ -43,10 +43,6 @@ static int check_views(const struct given *g)
 {
 	const struct vmp_wishes *w = &g->wishes;
 
-	if (g->exits + g->steal + g->diff > 1) {
-		vmp_err("--exits, --steal and --diff are reports of their own; give one of them");
-		return -EINVAL;
-	}
 	if ((g->exits || g->steal) && w->by) {
 		vmp_err("--exits and --steal have rows of their own; leave out --by");
 		return -EINVAL;
@@ -71,8 +67,7 @@ static int parse(const struct given *g, struct vmp_options *o, struct vmp_render
 		return -EINVAL;
 	}
 	r->limit = isatty(STDOUT_FILENO) && !g->json ? TERMINAL_ROWS : 0;
-	o->view = g->exits ? VMP_VIEW_EXITS : g->steal ? VMP_VIEW_THIEVES : VMP_VIEW_TIME;
-	if (check_views(g) || vmp_choose(&g->wishes, o, r))
+	if (vmp_choose_view(g->exits, g->steal, g->diff, &o->view) || check_views(g) || vmp_choose(&g->wishes, o, r))
 		return -EINVAL;
 	if (args_vcpu(g->vcpu, &o->vcpu) || args_pid(g->pid, &o->pid))
 		return -EINVAL;

@@ -108,7 +108,6 @@ static const struct vmp_domain *partner(const struct vmp_profile *after, const s
 
 int vmp_diff(struct vmp_profile *after, const struct vmp_profile *before, const struct vmp_options *o)
 {
-	static const struct vmp_sort by_change = { VMP_COL_DELTA, .size = 1 };
 	struct vmp_options order = *o;
 	uint32_t i;
 	int err = 0;
@@ -121,10 +120,6 @@ int vmp_diff(struct vmp_profile *after, const struct vmp_profile *before, const 
 		err = j.number ? join_rows(&j, d, partner(after, d, before)) : -ENOMEM;
 		free(j.number);
 		vmp_hash_free(&j.by_row);
-	}
-	if (!order.nr_sort) {
-		order.sort[0] = by_change;
-		order.nr_sort = 1;
 	}
 	order.all_rows = 0;
 	return err ? err : vmp_profile_order(after, &order);
