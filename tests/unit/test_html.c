@@ -439,14 +439,15 @@ static void test_unwritable(void **state)
 	assert_int_equal(vmp_html_write(dir, model, path, NULL), -EISDIR);
 }
 
-/* More processes and functions than anybody can look at: it stays small, and nothing gets lost. */
+/* More processes, threads and functions than anybody can look at: it stays small, and nothing gets lost. */
 static void test_fold(void **state)
 {
-	enum { PROCS = 6000, FUNCTIONS = 20000 };
+	enum { PROCS = 6000, FUNCTIONS = 20000, THREADS = 3 };	/* of each process */
 	struct vmprof_sample s = {
 		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .host_pid = GEN_VM, .host_tid = GEN_VM + 1, .vm = GEN_VM,
 		.vcpu_tid = GEN_VM + 1, .flags = VMPROF_SF_VCPU | VMPROF_SF_COUNTS, .mode = VMPROF_MODE_GUEST,
 		.vendor = VMPROF_VENDOR_SVM, .exit_reason = 0x61, .cycles = 1000000, .instructions = 700000,
+		.guest_task = VMPROF_TASK_KNOWN,
 	};
 	char *ksyms = malloc(FUNCTIONS * 120), comm[16];
 	size_t len = 0;
@@ -475,7 +476,14 @@ static void test_fold(void **state)
 		if (g.agent_len > sizeof(g.agent) / 2)
 			gen_agent_flush(&g, GEN_VM, 0);
 	}
+	gen_tasks(&g, 1700, 0);
 	gen_agent_flush(&g, GEN_VM, 0);
+	for (i = 0; i < PROCS * THREADS; i++) {
+		snprintf(comm, sizeof(comm), "thread%u", i % THREADS);
+		if (g.records_len + sizeof(struct vmprof_rec_task) > sizeof(g.records))
+			gen_records_flush(&g, 0, 1800, 1800);
+		gen_task(&g, GEN_VM, 0, 1800, 100000 + i, 100 + i / THREADS, 0, comm);
+	}
 	for (i = 0; i < 120000; i++) {
 		/* a few do much, many do little */
 		unsigned int n = i * 2654435761U >> 8, proc = n / 11 % (n % 3 ? 20 : PROCS);
@@ -485,6 +493,7 @@ static void test_fold(void **state)
 		s.cpl = 0;
 		s.guest_ip = 0xffffffff81000000ULL + 256ULL * (n / 7 % (n % 5 ? 3000 : FUNCTIONS)) + 16;
 		s.guest_cr3 = 0x10000000ULL + 4096ULL * proc;
+		s.guest_tid = 100000 + THREADS * proc + (n >> 5) % THREADS;
 		gen_record(&g, &s, sizeof(s));
 		if (g.records_len + sizeof(s) > sizeof(g.records))
 			gen_records_flush(&g, 0, 2000, s.tsc);
@@ -495,6 +504,7 @@ static void test_fold(void **state)
 	assert_int_equal(lanes_of(0), 120000);
 	assert_true(json_object_array_length(column("rows", "proc")) < 70000);
 	assert_true(json_object_array_length(column("procs", "pid")) <= 4001);
+	assert_in_range(json_object_array_length(column("threads", "tid")), 60, 1300);
 	assert_true(has_string("[smaller functions]"));
 	assert_true(has_string("[smaller processes]"));
 	assert_true(data_len < 4900000);
