@@ -30,6 +30,7 @@ help:
 	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
 	@echo '  parts of these:    host-setup (what this machine lacks), products (what runs in the lab),'
 	@echo '                     unit-tests, judge, bench-tools, vmprof-objects (programs and objects of tests)'
+	@echo '  make screenshot    the picture of the README: of REPORT, a page or a capture ($(REPORT)), into $(PNG)'
 	@echo '  make clean         remove build products; make distclean: all of build/'
 	@echo '  make clean-cache   remove the cache of roots, images and QEMU ($(CACHE))'
 	@echo
@@ -43,9 +44,12 @@ OTHER_SUITE := $(if $(filter trixie,$(LAB_SUITE)),bookworm,trixie)
 CACHE := $(or $(VMPROF_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vmprof)
 export LAB_SUITE GUEST_SUITE
 
+REPORT ?= build/demo/web01.html
+PNG ?= docs/report-html.png
+
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
-	bench-driver clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
+	bench-driver screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
 
@@ -195,7 +199,7 @@ bench-driver: host-setup
 	$(Q)tests/bench/driver
 
 # ------------------------------------------------------------------ lab
-.PHONY: host-setup lab products lab-shell demo check check-lab check-long check-truth check-hw
+.PHONY: host-setup lab products lab-shell demo screenshot check check-lab check-long check-truth check-hw
 host-setup:
 	$(Q)tests/lab/host-setup
 lab: host-setup
@@ -207,6 +211,8 @@ lab-shell: lab
 	$(Q)tests/lab/shell
 demo: lab
 	$(Q)tests/lab/demo
+screenshot: host-setup
+	$(Q)tests/browser/screenshot '$(REPORT)' '$(PNG)'
 check: host-setup
 	$(Q)tests/check
 check-lab: lab

@@ -3,6 +3,8 @@
 #include "args.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -96,9 +98,26 @@ static int open_sysroot(const char *dir)
 	return fd;
 }
 
-int args_no_domain(const char *name)
+int args_domain(const struct vmp_model *m, const char *pattern)
 {
-	vmp_err("the capture holds no domain '%s'; vmprof report lists those that it holds", args_safe(name));
+	char names[1024] = "none", safe[256];
+	size_t n = 0;
+	uint32_t i;
+
+	for (i = 0; pattern && i < m->vms.nr; i++) {
+		const char *name = vmp_model_name(m, m->vms.v[i].name);
+
+		if (!fnmatch(pattern, name, 0))
+			return 0;
+		if (n < sizeof(names) - sizeof(safe))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "",
+					      vmp_text(safe, sizeof(safe) - 2, name, strlen(name)));
+		else if (names[n - 1] != '.')
+			n += (size_t)snprintf(names + n, sizeof(names) - n, " ...");
+	}
+	if (!pattern)
+		return 0;
+	vmp_err("the capture holds no domain '%s'; it holds: %s", args_safe(pattern), names);
 	return -ESRCH;
 }
 

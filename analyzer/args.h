@@ -23,8 +23,11 @@ int args_pid(const char *s, int64_t *pid);
  */
 int args_output(const char *input, const char *output);
 
-/** args_no_domain() - Tell that the capture holds none that --domain names.  Return: -ESRCH. */
-int args_no_domain(const char *name);
+/**
+ * args_domain() - Does the capture hold a domain that --domain names (NULL: it was not given)?
+ * Return: 0, or -ESRCH (told, with those that it holds).
+ */
+int args_domain(const struct vmp_model *m, const char *pattern);
 
 /* The row of an option table for where guests' files are looked for */
 #define ARGS_SYSROOT(ptr) \

@@ -97,6 +97,11 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 	err = args_open(&d->m, &d->path, a->sysroot);
 	if (err)
 		return err;
+	err = args_domain(d->m, a->choice.domain);
+	if (err) {
+		args_close(d->m);
+		return err;
+	}
 	err = read_set(d, a, estimates);
 	if (err && a->choice.vmlinux && !d->set)
 		vmp_err("cannot read %s or the capture: %s", args_safe(a->choice.vmlinux), strerror(-err));

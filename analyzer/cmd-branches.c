@@ -285,6 +285,11 @@ static int show_one(const struct given *g, const char *path)
 
 	if (args_open(&m, &path, g->a.sysroot))
 		return VMP_EXIT_FAILED;
+	err = args_domain(m, g->a.choice.domain);
+	if (err) {
+		args_close(m);
+		return VMP_EXIT_FAILED;
+	}
 	err = vmp_set_open(&set, m, &g->a.choice);
 	if (!err)
 		err = vmp_set_eye_init(&p.eye, set);

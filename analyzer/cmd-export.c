@@ -112,12 +112,7 @@ static int export(struct vmp_model *m, const struct vmp_choice *c, const struct 
 		vmp_err("cannot read %s: %s", args_safe(path), strerror(-err));
 		return VMP_EXIT_FAILED;
 	}
-	if (c->domain && !t->domains.nr) {
-		args_no_domain(c->domain);
-		ret = VMP_EXIT_FAILED;
-	} else {
-		ret = write_out(t, f, g);
-	}
+	ret = write_out(t, f, g);
 	vmp_table_destroy(t);
 	return ret;
 }
@@ -164,6 +159,8 @@ int cmd_export(int argc, char **argv)
 		return VMP_EXIT_FAILED;
 	if (args_output(path, g.output))
 		ret = VMP_EXIT_USAGE;
+	else if (args_domain(m, c.domain))
+		ret = VMP_EXIT_FAILED;
 	else
 		ret = f->flags & VMP_FORMAT_FOLDER ? export_folder(m, &c, f, &g) : export(m, &c, f, &g, path);
 	args_close(m);

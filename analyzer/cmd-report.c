@@ -43,10 +43,6 @@ static int check_views(const struct given *g)
 {
 	const struct vmp_wishes *w = &g->wishes;
 
-	if (g->exits + g->steal + g->diff > 1) {
-		vmp_err("--exits, --steal and --diff are reports of their own; give one of them");
-		return -EINVAL;
-	}
 	if ((g->exits || g->steal) && w->by) {
 		vmp_err("--exits and --steal have rows of their own; leave out --by");
 		return -EINVAL;
@@ -71,8 +67,7 @@ static int parse(const struct given *g, struct vmp_options *o, struct vmp_render
 		return -EINVAL;
 	}
 	r->limit = isatty(STDOUT_FILENO) && !g->json ? TERMINAL_ROWS : 0;
-	o->view = g->exits ? VMP_VIEW_EXITS : g->steal ? VMP_VIEW_THIEVES : VMP_VIEW_TIME;
-	if (check_views(g) || vmp_choose(&g->wishes, o, r))
+	if (vmp_choose_view(g->exits, g->steal, g->diff, &o->view) || check_views(g) || vmp_choose(&g->wishes, o, r))
 		return -EINVAL;
 	if (args_vcpu(g->vcpu, &o->vcpu) || args_pid(g->pid, &o->pid))
 		return -EINVAL;
@@ -124,8 +119,6 @@ static int gather(struct report *r, struct vmp_model *m, const struct vmp_option
 
 	if (err)
 		return err;
-	if (o->domain && !r->p->domain_found)
-		return args_no_domain(o->domain);
 	waiting.view = VMP_VIEW_WAITERS;
 	waiting.by = VMP_BY_WAITERS;
 	if (o->view == VMP_VIEW_THIEVES)
@@ -169,8 +162,6 @@ static int write_html(struct vmp_model *m, const struct vmp_options *o, const ch
 
 	if (!err && to_file)
 		vmp_info("%s: open it in a browser; it needs no network", args_safe(file));
-	else if (err == -ESRCH)
-		args_no_domain(o->domain);
 	else if (err)
 		vmp_err("cannot write %s: %s", to_file ? args_safe(file) : "to standard output", strerror(-err));
 	return err ? VMP_EXIT_FAILED : VMP_EXIT_OK;
@@ -247,7 +238,9 @@ int cmd_report(int argc, char **argv)
 	if (args_open(&m, &r.path, g.sysroot))
 		goto free_filter;
 	m->detail = (g.inlined ? VMP_DETAIL_INLINE : 0) | (g.srcline ? VMP_DETAIL_LINE : 0);
-	if (g.html)
+	if (args_domain(m, o.domain))
+		ret = VMP_EXIT_FAILED;
+	else if (g.html)
 		ret = args_output(r.path, g.html) ? VMP_EXIT_USAGE : write_html(m, &o, r.path, g.html);
 	else
 		ret = render(m, &o, &r, &g);

@@ -72,8 +72,8 @@ _vmprof()
 			file='*.vmprof'
 			;;
 		*:tui)
-			words='--domain --filter --group-by --columns --sort --all-host --sysroot --color
-				--help'
+			words='--domain --filter --group-by --columns --sort --exits --steal --diff --all-host --sysroot
+				--color --help'
 			file='*.vmprof'
 			;;
 		*:top)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* branches.c - samples with their branches in order of time: copies wait in a pool as long as the order holds them back. */
+/*
+ * branches.c - samples with their branches in order of time: what the order holds back waits in a pool, and
+ * copies of branches, which are much larger, in one of their own.
+ */
 #include <string.h>
 
 #include "export/cells.h"
@@ -11,8 +14,12 @@
 struct waiting {
 	uint32_t line;
 	uint32_t next;		/* free ones: the next free one + 1 */
-	int has;
+	uint32_t branches;	/* number of its copy + 1; 0 it has none */
+};
+
+struct copy {
 	struct vmp_lbr lbr;
+	uint32_t next;		/* as above */
 };
 
 /* Where the last address was found: neighbours lie there, too */
@@ -25,7 +32,8 @@ struct again {
 	struct vmp_table *t;
 	struct vmp_order order;
 	VMP_VEC(struct waiting) pool;
-	uint32_t free;
+	VMP_VEC(struct copy) copies;
+	uint32_t free, free_copy;
 	struct near near;
 	int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line, const struct vmp_lbr *lbr);
 	void *arg;
@@ -35,8 +43,13 @@ static int on_moment(void *arg, const struct vmp_moment *m)
 {
 	struct again *a = arg;
 	struct waiting *w = &a->pool.v[m->line];
-	int err = a->fn(a->arg, vmp_table_ns(a->t, m->tsc), &a->t->lines.v[w->line], w->has ? &w->lbr : NULL);
+	struct copy *c = w->branches ? &a->copies.v[w->branches - 1] : NULL;
+	int err = a->fn(a->arg, vmp_table_ns(a->t, m->tsc), &a->t->lines.v[w->line], c ? &c->lbr : NULL);
 
+	if (c) {
+		c->next = a->free_copy;
+		a->free_copy = w->branches;
+	}
 	w->next = a->free;
 	a->free = m->line + 1;
 	return err;
@@ -75,11 +88,32 @@ static uint64_t shown(struct again *a, const struct vmp_origin *from, uint64_t a
 	return addr + n->add;
 }
 
+static int copy_branches(struct again *a, const struct vmp_origin *from, const struct vmp_lbr *lbr, uint32_t *number)
+{
+	static const struct copy new;
+	struct copy *c;
+	unsigned int i;
+
+	if (!a->free_copy) {
+		if (vmp_vec_push(&a->copies, new))
+			return -ENOMEM;
+		a->free_copy = a->copies.nr;
+	}
+	*number = a->free_copy;
+	c = &a->copies.v[*number - 1];
+	a->free_copy = c->next;
+	c->lbr = *lbr;
+	for (i = 0; i < lbr->nr; i++) {
+		c->lbr.b[i].from = shown(a, from, lbr->b[i].from);
+		c->lbr.b[i].to = shown(a, from, lbr->b[i].to);
+	}
+	return 0;
+}
+
 static int keep(struct again *a, uint32_t line, const struct vmp_origin *from, const struct vmp_lbr *lbr,
 		uint32_t *slot)
 {
 	struct waiting new = { 0 }, *w;
-	unsigned int i;
 
 	if (!a->free) {
 		if (vmp_vec_push(&a->pool, new))
@@ -90,15 +124,8 @@ static int keep(struct again *a, uint32_t line, const struct vmp_origin *from, c
 	w = &a->pool.v[*slot];
 	a->free = w->next;
 	w->line = line;
-	w->has = !!lbr;
-	if (!lbr)
-		return 0;
-	w->lbr = *lbr;
-	for (i = 0; i < lbr->nr; i++) {
-		w->lbr.b[i].from = shown(a, from, lbr->b[i].from);
-		w->lbr.b[i].to = shown(a, from, lbr->b[i].to);
-	}
-	return 0;
+	w->branches = 0;
+	return lbr ? copy_branches(a, from, lbr, &w->branches) : 0;
 }
 
 static int on_sample(void *arg, const struct vmp_lbr_sample *ls)
@@ -132,5 +159,6 @@ int vmp_table_branches(struct vmp_table *t, uint64_t *late,
 	*late = a.order.late;
 	vmp_order_deinit(&a.order);
 	vmp_vec_free(&a.pool);
+	vmp_vec_free(&a.copies);
 	return err;
 }

@@ -23,7 +23,7 @@ static const struct vmp_format formats[] = {
 	{ "csv", "spreadsheets, databases", VMP_FORMAT_OFFSETS, vmp_write_csv },
 	{ "json", "jq and programs; schema: docs/profile.schema.json", VMP_FORMAT_OFFSETS, vmp_write_json },
 	{ "xml", "processes, threads, metrics; schema: docs/performance.xsd",
-	  VMP_FORMAT_XML | VMP_FORMAT_ADDRESSES, vmp_write_xml },
+	  VMP_FORMAT_XML | VMP_FORMAT_ADDRESSES | VMP_FORMAT_THREADS, vmp_write_xml },
 };
 
 const struct vmp_format *vmp_format_at(unsigned int i)

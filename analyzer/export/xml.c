@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * xml.c - the table as open XML: first each domain as a process whose threads are
- * its vCPUs, then each of its processes, whose threads are the vCPUs it ran on.
+ * xml.c - the table as open XML: first each domain as a process whose threads are its
+ * vCPUs, then each of its processes with its threads; where these are not known, the
+ * vCPUs that it ran on.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,12 +17,29 @@ struct exit_time {
 	uint64_t samples;
 };
 
+/* A thread of the process at work */
+struct part {
+	uint32_t task;			/* VMP_NONE: not known, its time goes by track */
+	uint32_t track;
+	uint32_t first, end;		/* its shares */
+	struct vmp_metrics sum;
+};
+
+/* What of a thread was on one track */
+struct share {
+	uint32_t track;
+	struct vmp_metrics sum;
+};
+
 struct writer {
 	struct vmp_xml x;
 	const struct vmp_table *t;
 	struct vmp_metrics_base base;
 	struct vmp_insns *insns;
-	struct vmp_metrics *threads;	/* by track, of the process at work */
+	struct vmp_metrics *on_track;	/* by track, of the thread at work */
+	uint32_t tracks, tracks_end;	/* of the domain at work */
+	VMP_VEC(struct part) parts;
+	VMP_VEC(struct share) shares;
 	VMP_VEC(struct exit_time) exits;	/* of the domain at work */
 	struct vmp_hash by_exit;	/* track and reason -> exits */
 };
@@ -40,9 +58,9 @@ static int add_exit(struct writer *w, const struct vmp_line *l)
 }
 
 /* Where the vCPU's time went; the VMM's part by what the guest had been left for */
-static void time_split(struct writer *w, uint32_t track)
+static void time_split(struct writer *w, const struct part *p)
 {
-	const struct vmp_metrics *m = &w->threads[track];
+	const struct vmp_metrics *m = &p->sum;
 	double per_sample = m->sum.samples ?
 		vmp_metrics_seconds(&w->base, m) / (double)m->sum.samples : 0;
 	char buf[512];
@@ -55,7 +73,7 @@ static void time_split(struct writer *w, uint32_t track)
 		snprintf(buf, sizeof(buf), "%.6f", (double)m->side[side] * per_sample);
 		vmp_xml_item(&w->x, vmp_side_name(side), "sec", buf);
 		for (i = 0; side == VMP_SIDE_VMM && i < w->exits.nr; i++)
-			if (w->exits.v[i].track == track)
+			if (w->exits.v[i].track == p->track)
 				vmp_xml_real(&w->x, vmp_table_str(w->t, w->exits.v[i].exit), "sec",
 					     (double)w->exits.v[i].samples * per_sample);
 		vmp_xml_end(&w->x);
@@ -63,33 +81,107 @@ static void time_split(struct writer *w, uint32_t track)
 	vmp_xml_end(&w->x);
 }
 
-/* Threads that have samples, in order of their tracks; cleared behind it */
+/* How a thread's time spread over vCPUs */
+static void vcpu_balance(struct writer *w, const struct part *p)
+{
+	const struct vmp_metrics_base *b = &w->base;
+	char name[VMP_TRACK_NAME_MAX], buf[512];
+	double most = 0, seconds;
+	uint32_t i;
+
+	for (i = p->first; i < p->end; i++) {
+		seconds = vmp_metrics_seconds(b, &w->shares.v[i].sum);
+		most = seconds > most ? seconds : most;
+	}
+	vmp_xml_begin(&w->x, "category");
+	vmp_xml_attr(&w->x, "name", "vcpu_balance");
+	for (i = p->first; i < p->end; i++) {
+		seconds = vmp_metrics_seconds(b, &w->shares.v[i].sum);
+		snprintf(buf, sizeof(buf), "%.6f", seconds);
+		vmp_xml_item(&w->x, vmp_track_name(name, &w->t->tracks.v[w->shares.v[i].track]), "sec", buf);
+		vmp_xml_real(&w->x, "time_balance", "percent", most > 0 ? 100 * seconds / most : 0);
+		vmp_xml_end(&w->x);
+	}
+	vmp_xml_end(&w->x);
+}
+
+static void begin_thread(struct writer *w, const struct part *p)
+{
+	static const char *const kind[] = {
+		[VMP_TRACK_VCPU] = "vcpu", [VMP_TRACK_THREAD] = "qemu-thread", [VMP_TRACK_PCPU] = "pcpu",
+	};
+	const struct vmp_task *task = p->task == VMP_NONE ? NULL : &w->t->tasks.v[p->task];
+	const struct vmp_track *track = &w->t->tracks.v[p->track];
+	char name[VMP_TRACK_NAME_MAX];
+
+	vmp_xml_begin(&w->x, "thread");
+	vmp_xml_attr_u64(&w->x, "id", task ? task->tid : track->id);
+	vmp_xml_attr(&w->x, "name", task ? vmp_table_str(w->t, task->thread) : vmp_track_name(name, track));
+	vmp_xml_attr(&w->x, "kind", task ? "guest-thread" : kind[track->kind]);
+}
+
+/* The threads of the process at work, which then has none */
 static void threads(struct writer *w, int is_domain)
 {
 	struct vmp_metrics most = { .sum = { 0 } };
-	char name[VMP_TRACK_NAME_MAX];
 	uint32_t i;
 
-	for (i = 0; i < w->t->tracks.nr; i++) {
-		const struct vmp_sums *s = &w->threads[i].sum;
+	for (i = 0; i < w->parts.nr; i++) {
+		const struct vmp_sums *s = &w->parts.v[i].sum.sum;
 
 		most.sum.samples = s->samples > most.sum.samples ? s->samples : most.sum.samples;
 		most.sum.cycles = s->cycles > most.sum.cycles ? s->cycles : most.sum.cycles;
 		most.sum.instructions = s->instructions > most.sum.instructions ? s->instructions :
 					most.sum.instructions;
 	}
-	for (i = 0; i < w->t->tracks.nr; i++) {
-		if (!w->threads[i].sum.samples)
-			continue;
-		vmp_xml_begin(&w->x, "thread");
-		vmp_xml_attr_u64(&w->x, "id", w->t->tracks.v[i].id);
-		vmp_xml_attr(&w->x, "name", vmp_track_name(name, &w->t->tracks.v[i]));
-		vmp_metrics_xml(&w->x, &w->base, &w->threads[i], &most);
+	for (i = 0; i < w->parts.nr; i++) {
+		const struct part *p = &w->parts.v[i];
+
+		begin_thread(w, p);
+		vmp_metrics_xml(&w->x, &w->base, &p->sum, &most);
 		if (is_domain)
-			time_split(w, i);
+			time_split(w, p);
+		if (p->task != VMP_NONE)
+			vcpu_balance(w, p);
 		vmp_xml_end(&w->x);
 	}
-	memset(w->threads, 0, w->t->tracks.nr * sizeof(*w->threads));
+	w->parts.nr = w->shares.nr = 0;
+}
+
+/* What is on tracks that have samples becomes threads of the process, in their order; cleared behind it */
+static int add_tracks(struct writer *w)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = w->tracks; !err && i < w->tracks_end; i++) {
+		struct part p = { .task = VMP_NONE, .track = i, .sum = w->on_track[i] };
+
+		if (p.sum.sum.samples)
+			err = vmp_vec_push(&w->parts, p) ? -ENOMEM : 0;
+		w->on_track[i] = (struct vmp_metrics){ .sum = { 0 } };
+	}
+	return err;
+}
+
+/* ... or shares of a thread that is known */
+static int add_thread(struct writer *w, struct part *p)
+{
+	uint32_t i;
+	int err = 0;
+
+	p->first = w->shares.nr;
+	for (i = w->tracks; !err && i < w->tracks_end; i++) {
+		struct share s = { i, w->on_track[i] };
+
+		if (s.sum.sum.samples)
+			err = vmp_vec_push(&w->shares, s) ? -ENOMEM : 0;
+		w->on_track[i] = (struct vmp_metrics){ .sum = { 0 } };
+	}
+	p->end = w->shares.nr;
+	if (!err && p->sum.sum.samples)
+		err = vmp_vec_push(&w->parts, *p) ? -ENOMEM : 0;
+	return err;
 }
 
 static void begin_process(struct writer *w, uint64_t id, const char *name, const char *kind,
@@ -117,10 +209,12 @@ static int whole_domain(struct writer *w, uint32_t domain, uint32_t first, uint3
 	for (i = first; !err && i < end; i++) {
 		const struct vmp_line *l = &t->lines.v[i];
 
-		vmp_metrics_add(&w->threads[l->track], l, vmp_insns_at(w->insns, l->site));
+		vmp_metrics_add(&w->on_track[l->track], l, vmp_insns_at(w->insns, l->site));
 		if (l->exit)
 			err = add_exit(w, l);
 	}
+	if (!err)
+		err = add_tracks(w);
 	if (err)
 		return err;
 	begin_process(w, vm == VMP_NONE ? 0 : t->model->vms.v[vm].vm, vmp_table_domain_name(t, domain),
@@ -136,19 +230,44 @@ static int is_process(const struct vmp_line *l)
 	return l->side != VMP_SIDE_VMM && l->side != VMP_SIDE_STEAL;
 }
 
-static void processes(struct writer *w, uint32_t domain, uint32_t first, uint32_t end)
+/* Lines from @*i on of one task, of a process whose threads are known, or not; @*i: behind them */
+static int one_task(struct writer *w, uint32_t *i, uint32_t end)
 {
 	const struct vmp_table *t = w->t;
-	uint32_t i;
+	struct part p = { .task = t->lines.v[*i].task };
+	int is_known = t->tasks.v[p.task].tid != VMP_NONE;
 
-	for (i = first; i < end; i++) {
-		const struct vmp_line *l = &t->lines.v[i];
-		const struct vmp_task *task = &t->tasks.v[l->task];
+	for (; *i < end && t->lines.v[*i].task == p.task; ++*i) {
+		const struct vmp_line *l = &t->lines.v[*i];
 
 		if (!is_process(l))
 			continue;
-		vmp_metrics_add(&w->threads[l->track], l, vmp_insns_at(w->insns, l->site));
-		if (i + 1 < end && (l + 1)->task == l->task)
+		vmp_metrics_add(&w->on_track[l->track], l, vmp_insns_at(w->insns, l->site));
+		if (is_known)
+			vmp_metrics_add(&p.sum, l, vmp_insns_at(w->insns, l->site));
+	}
+	return is_known ? add_thread(w, &p) : add_tracks(w);
+}
+
+static int same_process(const struct vmp_task *a, const struct vmp_task *b)
+{
+	return a->comm == b->comm && a->pid == b->pid;
+}
+
+/* Tasks of one process lie together, its threads by their numbers, that of which none is known last */
+static int processes(struct writer *w, uint32_t domain, uint32_t first, uint32_t end)
+{
+	const struct vmp_table *t = w->t;
+	uint32_t i = first;
+	int err = 0;
+
+	while (!err && i < end) {
+		const struct vmp_line *l = &t->lines.v[i];
+		const struct vmp_task *task = &t->tasks.v[l->task];
+
+		while (!err && i < end && same_process(&t->tasks.v[t->lines.v[i].task], task))
+			err = one_task(w, &i, end);
+		if (err || !w->parts.nr)
 			continue;
 		begin_process(w, task->pid, vmp_table_comm(t, l),
 			      t->domains.v[domain].vm == VMP_NONE ? "host-process" : "guest-process",
@@ -156,6 +275,7 @@ static void processes(struct writer *w, uint32_t domain, uint32_t first, uint32_
 		threads(w, 0);
 		vmp_xml_end(&w->x);
 	}
+	return err;
 }
 
 static void root(struct writer *w)
@@ -180,8 +300,8 @@ int vmp_write_xml(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 	int err;
 
 	vmp_metrics_base(&w.base, t);
-	w.threads = calloc(t->tracks.nr + 1, sizeof(*w.threads));
-	err = w.threads ? vmp_insns_create(&w.insns, t) : -ENOMEM;
+	w.on_track = calloc(t->tracks.nr + 1, sizeof(*w.on_track));
+	err = w.on_track ? vmp_insns_create(&w.insns, t) : -ENOMEM;
 	if (!err) {
 		vmp_xml_init(&w.x, out, o->indent);
 		root(&w);
@@ -189,15 +309,19 @@ int vmp_write_xml(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 	for (d = i = 0; !err && d < t->domains.nr; d++) {
 		for (first = i; i < t->lines.nr && t->tasks.v[t->lines.v[i].task].domain == d;)
 			i++;
+		for (w.tracks = w.tracks_end; w.tracks_end < t->tracks.nr && t->tracks.v[w.tracks_end].domain == d;)
+			w.tracks_end++;
 		err = whole_domain(&w, d, first, i);
 		if (!err)
-			processes(&w, d, first, i);
+			err = processes(&w, d, first, i);
 	}
 	if (!err)
 		vmp_xml_end(&w.x);
 	vmp_insns_destroy(w.insns);
 	vmp_vec_free(&w.exits);
 	vmp_hash_free(&w.by_exit);
-	free(w.threads);
+	vmp_vec_free(&w.parts);
+	vmp_vec_free(&w.shares);
+	free(w.on_track);
 	return err;
 }

@@ -177,6 +177,22 @@ static void procs(struct writer *w)
 	fputs("},\n", w->out);
 }
 
+static void threads(struct writer *w)
+{
+	const struct vmp_page_thread *v = w->p->threads.v;
+	uint32_t nr = w->p->threads.nr;
+
+	fputs("\"threads\":{", w->out);
+	COLUMN(w, "proc", nr, v[i_].proc);
+	fputc(',', w->out);
+	COLUMN(w, "name", nr, name(w, v[i_].comm));
+	fputc(',', w->out);
+	COLUMN(w, "tid", nr, or_none(v[i_].tid));
+	fputc(',', w->out);
+	COLUMN(w, "count", nr, v[i_].nr);
+	fputs("},\n", w->out);
+}
+
 static void rows(struct writer *w)
 {
 	const struct vmp_page_row *v = w->p->rows.v;
@@ -184,6 +200,8 @@ static void rows(struct writer *w)
 
 	fputs("\"rows\":{", w->out);
 	COLUMN(w, "proc", nr, v[i_].proc);
+	fputc(',', w->out);
+	COLUMN(w, "thread", nr, or_none(v[i_].thread));
 	fputc(',', w->out);
 	COLUMN(w, "vcpu", nr, or_none(v[i_].vcpu));
 	fputc(',', w->out);
@@ -224,6 +242,8 @@ static void paces(struct writer *w)
 
 	fputs("\"paces\":{", w->out);
 	COLUMN(w, "proc", nr, v[i_].proc);
+	fputc(',', w->out);
+	COLUMN(w, "thread", nr, or_none(v[i_].thread));
 	fputc(',', w->out);
 	COLUMN(w, "vcpu", nr, or_none(v[i_].vcpu));
 	fputc(',', w->out);
@@ -324,6 +344,7 @@ int vmp_page_data(FILE *out, const struct vmp_page *page, const char *path)
 	notes(&w);
 	domains(&w);
 	procs(&w);
+	threads(&w);
 	rows(&w);
 	stacks(&w);
 	paces(&w);

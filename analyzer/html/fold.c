@@ -2,9 +2,10 @@
 /*
  * fold.c - keep the page small: what nobody could see is folded together.
  *
- * First processes: short-lived ones of one name become one entry.  Then rows:
- * the largest stay, the others are summed up for each process, vCPU and exit
- * reason, so that only functions are lost.
+ * First processes: short-lived ones of one name become one entry.  Then the threads
+ * of those that are left, likewise.  Then rows: the largest stay, the others are
+ * summed up for each process, thread, vCPU and exit reason, so that only functions
+ * are lost.
  */
 #include "html/page.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define PROC_SHARE	2000	/* smaller than 1/2000 of its domain: may be folded */
+#define THREADS_SHARE	4	/* so many times fewer threads than processes are kept apart */
 #define PROCS_MIN	100
 #define PROCS_MAX	4000
 #define PROC_LANES	20000	/* processes x lanes, about */
@@ -22,12 +24,15 @@
 struct fold {
 	struct vmp_page *p;
 	VMP_VEC(struct vmp_page_proc) procs;
+	VMP_VEC(struct vmp_page_thread) threads;
 	VMP_VEC(struct vmp_page_row) rows;
 	VMP_VEC(struct vmp_page_pace) paces;
-	struct vmp_hash by_proc, by_row, by_pace, rests;
+	struct vmp_hash by_proc, by_thread, by_row, by_pace, rests;
 	uint32_t *to;		/* old process -> new */
+	uint32_t *thread_to;	/* old thread -> new, VMP_NONE none */
+	uint8_t *has_threads;	/* new process -> 1: some of its threads are kept apart */
 	uint32_t procs_max;
-	uint32_t s_procs, s_functions;
+	uint32_t s_procs, s_threads, s_functions;
 };
 
 /* A domain's total, 0 when it is not wanted */
@@ -88,8 +93,11 @@ static int fold_procs(struct fold *f)
 		qsort_r(order, nr, sizeof(*order), cmp_procs, f);
 	for (i = 0; !err && i < nr; i++) {
 		const struct vmp_page_proc *p = &f->p->procs.v[order[i]];
-		int small = !p->samples || p->samples < total_of(f->p, p->vm) / PROC_SHARE;
+		uint64_t total = total_of(f->p, p->vm);
+		int small = !p->samples || p->samples < total / PROC_SHARE;
 
+		if (!total)	/* not wanted: nor is its name */
+			continue;
 		if (f->procs.nr < f->procs_max)
 			err = move_proc(f, order[i], p->comm, small ? VMP_NONE : p->pid);
 		else
@@ -97,6 +105,73 @@ static int fold_procs(struct fold *f)
 	}
 	free(order);
 	return err;
+}
+
+static int cmp_threads(const void *pa, const void *pb, void *arg)
+{
+	const struct fold *f = arg;
+	const struct vmp_page_thread *a = &f->p->threads.v[*(const uint32_t *)pa];
+	const struct vmp_page_thread *b = &f->p->threads.v[*(const uint32_t *)pb];
+	int d;
+
+	if (a->samples != b->samples)
+		return a->samples < b->samples ? 1 : -1;
+	if (f->to[a->proc] != f->to[b->proc])
+		return f->to[a->proc] < f->to[b->proc] ? -1 : 1;
+	d = strcmp(vmp_model_name(f->p->model, a->comm), vmp_model_name(f->p->model, b->comm));
+	return d ? d : (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* What a thread is counted under: itself, its name's entry, its process's rest, or its process alone */
+static int move_thread(struct fold *f, uint32_t from)
+{
+	const struct vmp_page_thread *old = &f->p->threads.v[from];
+	uint32_t to = f->to[old->proc], i;
+	uint64_t total = total_of(f->p, f->p->procs.v[old->proc].vm);
+	struct vmp_page_thread new = { .proc = to, .comm = old->comm, .tid = old->tid };
+	int full = f->threads.nr >= f->procs_max / THREADS_SHARE;
+
+	f->thread_to[from] = VMP_NONE;
+	if (!total || f->procs.v[to].pid == VMP_NONE || (full && !f->has_threads[to]))
+		return 0;
+	if (full)
+		new.comm = f->s_threads;
+	if (full || !old->samples || old->samples < total / PROC_SHARE)
+		new.tid = VMP_NONE;
+	if (vmp_page_find(&f->by_thread, &f->threads, &new, VMP_PAGE_THREAD_KEY, &i))
+		return -ENOMEM;
+	f->threads.v[i].samples += old->samples;
+	f->threads.v[i].nr++;
+	f->thread_to[from] = i;
+	f->has_threads[to] = 1;
+	return 0;
+}
+
+/* After processes have their new numbers, before they take the old ones' place */
+static int fold_threads(struct fold *f)
+{
+	uint32_t nr = f->p->threads.nr, i, *order = calloc(nr ? nr : 1, sizeof(*order));
+	int err = 0;
+
+	f->thread_to = calloc(nr ? nr : 1, sizeof(*f->thread_to));
+	f->has_threads = calloc(f->procs.nr ? f->procs.nr : 1, 1);
+	if (!order || !f->thread_to || !f->has_threads) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (i = 0; i < nr; i++)
+		order[i] = i;
+	if (nr)
+		qsort_r(order, nr, sizeof(*order), cmp_threads, f);
+	for (i = 0; !err && i < nr; i++)
+		err = move_thread(f, order[i]);
+	free(order);
+	return err;
+}
+
+static uint32_t new_thread(const struct fold *f, uint32_t old)
+{
+	return old == VMP_NONE ? VMP_NONE : f->thread_to[old];
 }
 
 static int cmp_rows(const void *pa, const void *pb, void *arg)
@@ -121,6 +196,7 @@ static int cmp_rows(const void *pa, const void *pb, void *arg)
 		return d;
 	BY(a->vcpu, b->vcpu);
 	BY(a->side, b->side);
+	BY(a->thread, b->thread);
 #undef BY
 	return 0;
 }
@@ -185,6 +261,8 @@ static int cmp_paces(const void *pa, const void *pb)
 
 	if (a->proc != b->proc)
 		return a->proc < b->proc ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
 	return (a->vcpu > b->vcpu) - (a->vcpu < b->vcpu);
 }
 
@@ -195,7 +273,9 @@ static int rename_paces(struct fold *f)
 
 	for (i = 0; i < p->paces.nr; i++) {
 		const struct vmp_page_pace *old = &p->paces.v[i];
-		struct vmp_page_pace new = { .proc = f->to[old->proc], .vcpu = old->vcpu };
+		struct vmp_page_pace new = {
+			.proc = f->to[old->proc], .vcpu = old->vcpu, .thread = new_thread(f, old->thread),
+		};
 
 		if (!total_of(p, p->procs.v[old->proc].vm))
 			continue;
@@ -237,6 +317,7 @@ static int rename_procs(struct fold *f)
 		if ((!row.samples && !row.instructions) || !total_of(p, p->procs.v[row.proc].vm))
 			continue;
 		row.proc = f->to[row.proc];
+		row.thread = new_thread(f, row.thread);
 		/* where only instructions were sampled is no share of time, but is in the CPI of its process */
 		if ((!row.samples && rest_of(f, &row, 1)) || add_row(f, &row))
 			return -ENOMEM;
@@ -246,6 +327,9 @@ static int rename_procs(struct fold *f)
 	free(p->procs.v);
 	memcpy(&p->procs, &f->procs, sizeof(p->procs));
 	memset(&f->procs, 0, sizeof(f->procs));
+	free(p->threads.v);
+	memcpy(&p->threads, &f->threads, sizeof(p->threads));
+	memset(&f->threads, 0, sizeof(f->threads));
 	take(f);
 	return 0;
 }
@@ -330,20 +414,27 @@ int vmp_page_fold(struct vmp_page *page)
 	if (f.procs_max < PROCS_MIN)
 		f.procs_max = PROCS_MIN;
 	f.s_procs = vmp_strings_add(strings, "[smaller processes]", 19, &err);
+	f.s_threads = vmp_strings_add(strings, "[smaller threads]", 17, &err);
 	f.s_functions = vmp_strings_add(strings, "[smaller functions]", 19, &err);
 	if (!err)
 		err = fold_procs(&f);
+	if (!err)
+		err = fold_threads(&f);
 	if (!err)
 		err = rename_procs(&f);
 	if (!err)
 		err = fold_rows(&f);
 	vmp_vec_free(&f.procs);
+	vmp_vec_free(&f.threads);
 	vmp_vec_free(&f.rows);
 	vmp_vec_free(&f.paces);
 	vmp_hash_free(&f.by_proc);
+	vmp_hash_free(&f.by_thread);
 	vmp_hash_free(&f.by_row);
 	vmp_hash_free(&f.by_pace);
 	vmp_hash_free(&f.rests);
 	free(f.to);
+	free(f.thread_to);
+	free(f.has_threads);
 	return err;
 }

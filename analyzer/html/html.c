@@ -54,7 +54,7 @@ int vmp_html_write(const char *file, struct vmp_model *m, const char *capture, c
 	err = vmp_page_create(&page, m, domain);
 	if (err)
 		return err;
-	if (domain && !page->profile.domain_found)
+	if (domain && !page->profile.domains.nr)
 		err = -ESRCH;
 	else
 		err = write_out(file, page, capture);

@@ -34,12 +34,12 @@ struct work {
 	struct vmp_page *page;
 	struct vmp_model *m;
 	struct vmp_hash by_vm;		/* number of a VM -> domain */
-	struct vmp_hash procs, stacks, rows, paces;
+	struct vmp_hash procs, threads, stacks, rows, paces;
 	int by_vcpu;			/* rows are told apart by vCPU */
 	struct vmp_page_row batch[BATCH];
 	uint64_t sum[BATCH];		/* their hashes */
 	uint32_t nr_batch;
-	uint32_t proc, pace;		/* the latest, + 1: what follows is mostly of the same */
+	uint32_t proc, thread, pace;	/* the latest, + 1: what follows is mostly of the same */
 	VMP_VEC(uint32_t) stack;	/* of a function: its latest stack + 1, by string number */
 };
 
@@ -240,6 +240,21 @@ static int find_proc(struct work *w, const struct vmp_page_proc *proc, uint32_t 
 	return err;
 }
 
+/* @task: as vmp_gather_space.thread */
+static int find_thread(struct work *w, uint32_t vm, uint32_t proc, uint32_t task, uint32_t *out)
+{
+	const struct vmp_guest_task *t = &w->m->vms.v[vm].seen.tasks.v[task - 1];
+	struct vmp_page_thread thread = { .proc = proc, .comm = t->comm, .tid = t->tid, .nr = 1 };
+	int err;
+
+	*out = w->thread - 1;
+	if (w->thread && !memcmp(&w->page->threads.v[*out], &thread, VMP_PAGE_THREAD_KEY))
+		return 0;
+	err = vmp_page_find(&w->threads, &w->page->threads, &thread, VMP_PAGE_THREAD_KEY, out);
+	w->thread = err ? 0 : *out + 1;
+	return err;
+}
+
 static int find_pace(struct work *w, const struct vmp_page_pace *pace, uint32_t *out)
 {
 	int err;
@@ -273,7 +288,7 @@ static int find_stack(struct work *w, const struct vmp_page_stack *stack, uint32
 static int count_row(struct work *w, struct vmp_page_row *row, uint32_t pace, uint64_t samples,
 		     const struct vmp_gathered *g)
 {
-	struct vmp_page_pace of = { .proc = row->proc, .vcpu = row->vcpu };
+	struct vmp_page_pace of = { .proc = row->proc, .vcpu = row->vcpu, .thread = row->thread };
 	struct vmp_page *p = w->page;
 	uint32_t i;
 
@@ -300,7 +315,7 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 		    const struct vmp_gathered *g)
 {
 	struct vmp_page_stack stack = { VMP_NONE, place->function, place->module };
-	struct vmp_page_row row = { .side = vmp_origin_side(s->from.kind) };
+	struct vmp_page_row row = { .side = vmp_origin_side(s->from.kind), .thread = VMP_NONE };
 	struct vmp_page_proc proc = { .vm = s->from.vm, .nr = 1 };
 	uint32_t vcpu = s->split[0] & NO_VCPU;
 	uint64_t samples = s->second ? 0 : g->samples;
@@ -319,11 +334,15 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	proc.pid = owner.pid;
 	if (!err)
 		err = find_proc(w, &proc, &row.proc);
+	if (!err && s->thread)
+		err = find_thread(w, s->from.vm, row.proc, s->thread, &row.thread);
 	if (!err)
 		err = find_stack(w, &stack, &row.stack);
 	if (err)
 		return err;
 	w->page->procs.v[row.proc].samples += samples;
+	if (row.thread != VMP_NONE)
+		w->page->threads.v[row.thread].samples += samples;
 	row.vcpu = vcpu == NO_VCPU ? VMP_NONE : vcpu;
 	return count_row(w, &row, s->split[0] >> PACE_SHIFT, samples, g);
 }
@@ -373,6 +392,8 @@ static void on_restart(void *arg)
 		p->profile.domains.v[i] = (struct vmp_domain){ .vm = p->profile.domains.v[i].vm };
 	for (i = 0; i < p->procs.nr; i++)
 		p->procs.v[i].samples = 0;
+	for (i = 0; i < p->threads.nr; i++)
+		p->threads.v[i].samples = 0;
 	for (i = 0; i < p->rows.nr; i++)
 		p->rows.v[i].samples = p->rows.v[i].cycles = p->rows.v[i].instructions = 0;
 	for (i = 0; i < p->paces.nr; i++)
@@ -404,7 +425,6 @@ static int choose(struct vmp_page *p, const char *pattern)
 			prof->domains.v[n++] = prof->domains.v[i];
 	}
 	prof->domains.nr = n;
-	prof->domain_found = n > 0;
 	if (n)
 		qsort_r(prof->domains.v, n, sizeof(*prof->domains.v), cmp_domains, p->model);
 	for (i = 0; i < n; i++) {
@@ -426,7 +446,7 @@ int vmp_page_create(struct vmp_page **out, struct vmp_model *m, const char *doma
 	struct work w = { .m = m, .page = calloc(1, sizeof(struct vmp_page)) };
 	const struct vmp_gather g = {
 		.split = on_split, .place = on_place, .space = on_space, .restart = on_restart,
-		.arg = &w, .weighted = 1,
+		.arg = &w, .weighted = 1, .threads = 1,
 	};
 	int err;
 
@@ -443,6 +463,7 @@ int vmp_page_create(struct vmp_page **out, struct vmp_model *m, const char *doma
 		err = vmp_page_fold(w.page);
 	vmp_hash_free(&w.by_vm);
 	vmp_hash_free(&w.procs);
+	vmp_hash_free(&w.threads);
 	vmp_hash_free(&w.stacks);
 	vmp_hash_free(&w.rows);
 	vmp_hash_free(&w.paces);
@@ -460,6 +481,7 @@ void vmp_page_destroy(struct vmp_page *p)
 	if (!p)
 		return;
 	vmp_vec_free(&p->procs);
+	vmp_vec_free(&p->threads);
 	vmp_vec_free(&p->stacks);
 	vmp_vec_free(&p->rows);
 	vmp_vec_free(&p->paces);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * page.h - the data behind the HTML report: sums by process, vCPU, kind of
+ * page.h - the data behind the HTML report: sums by process, thread, vCPU, kind of
  * time, exit reason and stack, and how each vCPU's time went along the session.
  *
  * Its size does not grow with the samples: what is too small to be seen is
@@ -29,6 +29,13 @@ struct vmp_page_proc {
 	uint64_t samples;
 };
 
+/* Of the guest, where it is known */
+struct vmp_page_thread {
+	uint32_t proc, comm, tid;	/* tid VMP_NONE: several */
+	uint32_t nr;			/* threads that are folded in here */
+	uint64_t samples;
+};
+
 /* A frame with its callers; one without has parent VMP_NONE.  A parent's number is lower. */
 struct vmp_page_stack {
 	uint32_t parent, function, module;
@@ -39,12 +46,12 @@ struct vmp_page_row {
 	uint32_t vcpu;			/* VMP_NONE none, or not told apart */
 	uint32_t exit;			/* string number: what the VMM ran for, 0 none */
 	uint32_t side;			/* enum vmp_side */
-	uint32_t reserved;
+	uint32_t thread;		/* number; VMP_NONE not known, or not told apart */
 	uint64_t samples, cycles, instructions;
 };
 
 struct vmp_page_pace {
-	uint32_t proc, vcpu;
+	uint32_t proc, vcpu, thread, reserved;
 	uint64_t cycles[VMP_PACES];
 };
 
@@ -58,6 +65,7 @@ struct vmp_page {
 	struct vmp_model *model;	/* borrowed */
 	struct vmp_profile profile;	/* totals and what the notes need; no rows */
 	VMP_VEC(struct vmp_page_proc) procs;
+	VMP_VEC(struct vmp_page_thread) threads;
 	VMP_VEC(struct vmp_page_stack) stacks;
 	VMP_VEC(struct vmp_page_row) rows;
 	VMP_VEC(struct vmp_page_pace) paces;
@@ -91,6 +99,7 @@ int vmp_page_find_in(struct vmp_hash *h, void **v, uint32_t *nr, uint32_t *room,
 
 /* Key lengths for it */
 #define VMP_PAGE_PROC_KEY	offsetof(struct vmp_page_proc, nr)
+#define VMP_PAGE_THREAD_KEY	offsetof(struct vmp_page_thread, nr)
 #define VMP_PAGE_STACK_KEY	sizeof(struct vmp_page_stack)
 #define VMP_PAGE_ROW_KEY	offsetof(struct vmp_page_row, samples)
 #define VMP_PAGE_PACE_KEY	offsetof(struct vmp_page_pace, cycles)

@@ -21,7 +21,7 @@ static const struct {
 } elements[] = {
 	[PERFORMANCE] = { "performance", 1U << NONE, "", { "version", "generator", "host", "event", "period", "seconds" } },
 	[PROCESS] = { "process", 1U << PERFORMANCE, "id", { "id", "name", "kind", "domain" } },
-	[THREAD] = { "thread", 1U << PROCESS, "id", { "id", "name" } },
+	[THREAD] = { "thread", 1U << PROCESS, "id", { "id", "name", "kind" } },
 	[CATEGORY] = { "category", 1U << THREAD, "name", { "name" } },
 	[ITEM] = { "item", 1U << CATEGORY | 1U << ITEM, "name", { "name" } },
 	[DATA] = { "data", 1U << ITEM, "unit", { "unit" } },

@@ -273,6 +273,15 @@ void vmp_choose_weight(struct vmp_options *o, const struct vmp_render *r)
 	o->weighted = (used(o, &r->columns) & VMP_COLUMNS_WEIGHTED) != 0;
 }
 
+int vmp_choose_view(int exits, int steal, int diff, enum vmp_view *view)
+{
+	*view = exits ? VMP_VIEW_EXITS : steal ? VMP_VIEW_THIEVES : VMP_VIEW_TIME;
+	if (exits + steal + diff <= 1)
+		return 0;
+	vmp_err("--exits, --steal and --diff are reports of their own; give one of them");
+	return -EINVAL;
+}
+
 int vmp_choose(const struct vmp_wishes *w, struct vmp_options *o, struct vmp_render *r)
 {
 	struct vmp_column_list keys = { 0 };
@@ -283,6 +292,8 @@ int vmp_choose(const struct vmp_wishes *w, struct vmp_options *o, struct vmp_ren
 		return -EINVAL;
 	if (w->sort && vmp_choose_sort(w->sort, o))
 		return -EINVAL;
+	if (w->diff && !o->nr_sort)
+		o->sort[o->nr_sort++] = (struct vmp_sort){ VMP_COL_DELTA, .size = 1 };
 	r->usual = !w->columns;
 	err = w->filter ? vmp_choose_filter(w->filter, o->by, &f) : 0;
 	if (err)

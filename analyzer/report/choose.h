@@ -23,6 +23,9 @@ struct vmp_wishes {
  */
 int vmp_choose(const struct vmp_wishes *w, struct vmp_options *o, struct vmp_render *r);
 
+/** vmp_choose_view() - Of --exits, --steal and --diff, one at most.  Return: 0, or -EINVAL (told). */
+int vmp_choose_view(int exits, int steal, int diff, enum vmp_view *view);
+
 /** vmp_choose_columns() - "process,module".  Return: 0, or -EINVAL (told, as of --@option). */
 int vmp_choose_columns(const char *option, const char *s, struct vmp_column_list *list);
 

@@ -106,7 +106,7 @@ static int known(uint32_t value, double *n)
 /* Share of the other capture's row beside this one */
 static double before(const struct vmp_domain *d, const struct vmp_row *row)
 {
-	return d->before ? vmp_percent(d->before[row - d->rows.v], d->before_total) : 0;
+	return vmp_percent(row->before, d->before_total);
 }
 
 int vmp_column_number(const struct vmp_profile *p, const struct vmp_domain *d, const struct vmp_row *row, enum vmp_column c, double *n)

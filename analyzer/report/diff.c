@@ -50,25 +50,25 @@ static int index_rows(struct joining *j, const struct vmp_domain *d)
 /* Rows of both; those that are only in the earlier one have no samples now. */
 static int join_rows(struct joining *j, struct vmp_domain *d, const struct vmp_domain *old)
 {
-	uint32_t i, at, nr = d->rows.nr;
+	uint32_t i, at;
 	uint64_t sum;
 	int err;
 
-	d->before = calloc((size_t)nr + (old ? old->rows.nr : 0) + 1, sizeof(*d->before));
-	if (!d->before)
-		return -ENOMEM;
+	d->compared = 1;
 	if (!old)
 		return 0;
 	d->before_total = old->total;
 	err = index_rows(j, d);
 	for (i = 0; !err && i < old->rows.nr; i++) {
 		struct vmp_row row = old->rows.v[i];
+		uint32_t cause = row.cause;
 
-		row.samples = row.cycles = row.instructions = 0;
+		row.samples = row.cycles = row.instructions = row.before = 0;
 		translate(j, &row.function, &err);
 		translate(j, &row.module, &err);
 		translate(j, &row.comm, &err);
-		translate(j, &row.cause, &err);
+		translate(j, &cause, &err);
+		row.cause = cause & ((1U << 29) - 1);
 		translate(j, &row.build_id, &err);
 		translate(j, &row.thread, &err);
 		at = find(j, d, &row, &sum);
@@ -77,7 +77,7 @@ static int join_rows(struct joining *j, struct vmp_domain *d, const struct vmp_d
 			err = err || vmp_vec_push(&d->rows, row) || vmp_hash_set(&j->by_row, sum, at) ? -ENOMEM : 0;
 		}
 		if (!err)
-			d->before[at] += old->rows.v[i].samples;
+			d->rows.v[at].before += old->rows.v[i].samples;
 	}
 	return err;
 }
@@ -108,7 +108,6 @@ static const struct vmp_domain *partner(const struct vmp_profile *after, const s
 
 int vmp_diff(struct vmp_profile *after, const struct vmp_profile *before, const struct vmp_options *o)
 {
-	static const struct vmp_sort by_change = { VMP_COL_DELTA, .size = 1 };
 	struct vmp_options order = *o;
 	uint32_t i;
 	int err = 0;
@@ -121,10 +120,6 @@ int vmp_diff(struct vmp_profile *after, const struct vmp_profile *before, const 
 		err = j.number ? join_rows(&j, d, partner(after, d, before)) : -ENOMEM;
 		free(j.number);
 		vmp_hash_free(&j.by_row);
-	}
-	if (!order.nr_sort) {
-		order.sort[0] = by_change;
-		order.nr_sort = 1;
 	}
 	order.all_rows = 0;
 	return err ? err : vmp_profile_order(after, &order);

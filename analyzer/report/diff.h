@@ -8,7 +8,7 @@
 /**
  * vmp_diff() - Join the rows of an earlier profile to those of a later one.
  * @after:  Its rows get their values in @before, rows that are only there are added, and
- *          all are put in order: those that changed most first, or as @o says.
+ *          all are put in order.
  * @before: Grouped in the same way, both with all_rows; its domains are found by name, a single one
  *          on both sides by that.
  * Return: 0 or -ENOMEM.

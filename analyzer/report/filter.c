@@ -351,8 +351,14 @@ static int check_node(const struct node *n, void *arg)
 
 int vmp_filter_check(const struct vmp_filter *f, uint32_t keys, struct vmp_filter_error *e)
 {
+	const uint32_t causes = VMP_KEY(VMP_COL_EXIT) | VMP_KEY(VMP_COL_THIEF);
 	struct check c = { keys, e };
 
+	if (f && ((keys | vmp_filter_columns(f)) & causes) == causes) {
+		e->at = 0;
+		snprintf(e->text, sizeof(e->text), "rows have either an exit reason or a thief");
+		return -EINVAL;
+	}
 	return f ? each(f, f->root, check_node, &c) : 0;
 }
 

@@ -194,10 +194,10 @@ static void measures(FILE *out, const struct vmp_profile *p, const struct vmp_do
 			measure(out, p, d, r, VMP_COL_CPI, 4);
 		measure(out, p, d, r, VMP_COL_IPC, 4);
 	}
-	if (d->before && r >= d->rows.v && r < d->rows.v + d->rows.nr) {
+	if (d->compared) {
 		measure(out, p, d, r, VMP_COL_BEFORE, 4);
 		measure(out, p, d, r, VMP_COL_DELTA, 4);
-		number(out, "before_samples", d->before[r - d->rows.v]);
+		number(out, "before_samples", r->before);
 	}
 	fprintf(out, "\"percent\":%.4f,", vmp_percent(r->samples, d->total));
 	cpi(out, p->model, r->cycle_samples, r->instruction_samples);
@@ -409,7 +409,7 @@ static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_doma
 	cpi(out, p->model, d->cycle_samples, d->instruction_samples);
 	number(out, "total", d->total);
 	number(out, "shown", d->shown);
-	if (d->before)
+	if (d->compared)
 		number(out, "before_total", d->before_total);
 	number(out, "rows_total", d->rows.nr + d->small_rows);
 	rows(out, "rows", p, d, o, r->limit);

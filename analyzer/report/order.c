@@ -121,18 +121,13 @@ static void permute(struct vmp_domain *d, struct sorted *v)
 
 	for (i = 0; i < d->rows.nr; i++) {
 		struct vmp_row row = d->rows.v[i];
-		uint64_t before = d->before ? d->before[i] : 0;
 
 		for (to = i; v[to].row != i; to = from) {
 			from = v[to].row;
 			d->rows.v[to] = d->rows.v[from];
-			if (d->before)
-				d->before[to] = d->before[from];
 			v[to].row = to;
 		}
 		d->rows.v[to] = row;
-		if (d->before)
-			d->before[to] = before;
 		v[to].row = to;
 	}
 }
@@ -176,23 +171,18 @@ static void sieve(const struct vmp_profile *p, const struct vmp_options *o, stru
 	d->timeless.nr = n;
 	for (i = 0, n = 0; i < d->rows.nr; i++) {
 		const struct vmp_row *row = &d->rows.v[i];
-		uint64_t before = d->before ? d->before[i] : 0;
 
 		keep = vmp_filter_row(o->filter, p, d, row) != 0;
 		if (!keep) {
 			d->shown -= row->samples;
 		} else if (vmp_percent(row->samples, d->total) < o->percent_limit &&
-			   vmp_percent(before, d->before_total) < o->percent_limit) {
+			   vmp_percent(row->before, d->before_total) < o->percent_limit) {
 			d->small += row->samples;
 			d->small_rows++;
 			keep = 0;
 		}
-		if (!keep)
-			continue;
-		d->rows.v[n] = *row;
-		if (d->before)
-			d->before[n] = before;
-		n++;
+		if (keep)
+			d->rows.v[n++] = *row;
 	}
 	d->rows.nr = n;
 }

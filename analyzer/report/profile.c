@@ -18,7 +18,7 @@
 enum { TRACK, CAUSE };
 #define HELD_BACK	0x80000000U	/* by a filter: it counts for totals only */
 #define ASIDE		0x40000000U	/* the place is not where the time went: see the view */
-#define CAUSE_STRING	0x3fffffffU
+#define CAUSE_STRING	0x1fffffffU	/* as many bits as in a row */
 
 struct work {
 	struct vmp_profile *p;
@@ -347,7 +347,6 @@ static int choose(struct work *w)
 			keep = w->o->all_host && d->total;
 		else
 			keep = matches(w, w->o->domain, w->m->vms.v[d->vm].name);
-		p->domain_found |= keep && !host;
 		if (keep)
 			p->domains.v[n++] = *d;
 		else
@@ -447,7 +446,6 @@ void vmp_profile_destroy(struct vmp_profile *p)
 	for (i = 0; i < p->domains.nr; i++) {
 		vmp_vec_free(&p->domains.v[i].rows);
 		vmp_vec_free(&p->domains.v[i].timeless);
-		free(p->domains.v[i].before);
 	}
 	vmp_vec_free(&p->domains);
 	free(p);

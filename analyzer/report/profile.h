@@ -55,13 +55,15 @@ struct vmp_row {
 	   was counted beside the samples, with weighted */
 	union { uint64_t cycle_samples, cycles; };
 	union { uint64_t instruction_samples, instructions; };
+	uint64_t before;	/* two captures compared: samples of the other one's row */
 	uint32_t function, module, comm, build_id;	/* string numbers; 0 what does not tell apart */
-	uint32_t cause;		/* likewise: the exit reason; in VMP_VIEW_WAITERS the thief */
+	uint32_t cause : 29;	/* likewise: the exit reason; in VMP_VIEW_WAITERS the thief */
+	uint32_t side : 3;	/* enum vmp_side */
 	uint32_t thread;	/* likewise: the guest's, name and number; 0 not known: see track */
 	uint32_t pid;		/* VMP_NONE none */
 	uint32_t track;		/* vCPU, or thread and VMP_TRACK_IS_THREAD; VMP_NONE none */
-	enum vmp_side side;
 };
+_Static_assert(sizeof(struct vmp_row) == 64, "there are millions of them");
 
 struct vmp_domain {
 	uint32_t vm;		/* number in the model; VMP_NONE the host itself */
@@ -81,7 +83,7 @@ struct vmp_domain {
 	uint64_t missing;	/* guest samples for which the cache lacks a file */
 	VMP_VEC(struct vmp_row) rows;	/* most samples first */
 	VMP_VEC(struct vmp_row) timeless;	/* only their instructions were sampled: no share of time, but in sums' CPI */
-	uint64_t *before;	/* two captures compared: samples of the other one's row, else NULL */
+	int compared;		/* with another capture's domain, or that it has none; of which before_total is */
 	uint64_t before_total;
 };
 
@@ -90,7 +92,6 @@ struct vmp_profile {
 	VMP_VEC(struct vmp_domain) domains;	/* by name */
 	uint64_t samples;	/* records seen */
 	uint64_t others;	/* of them no VM's business: other tasks, idle */
-	int domain_found;	/* the domain asked for is in the capture */
 };
 
 /** vmp_by() - The keys of rows that options ask for. */

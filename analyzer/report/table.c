@@ -216,7 +216,7 @@ void vmp_render_rows(FILE *out, const struct vmp_profile *p, const struct vmp_do
 	fit(&t);
 	titles(&t);
 	for (r = 0; r < rows; r++, row++)
-		line(&t, row, r && !d->before && row->samples == row[-1].samples &&
+		line(&t, row, r && !d->compared && row->samples == row[-1].samples &&
 		     row->cycles == row[-1].cycles && row->instructions == row[-1].instructions);
 	free(t.plain);
 }

@@ -158,7 +158,7 @@ static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_doma
 		vmp_percent(d->side[VMP_SIDE_USER], d->total),
 		vmp_percent(d->side[VMP_SIDE_STEAL], d->total),
 		vmp_percent(d->side[VMP_SIDE_VMM], d->total));
-	if (d->before)
+	if (d->compared)
 		fprintf(out, "Before: %" PRIu64 " samples\n", d->before_total);
 	about(out, o, &r->look);
 	rows_of(out, p, d, o, r);

@@ -2,6 +2,7 @@
 /* tree.c - a node is a range of its domain's rows; opening it sorts that range by the next key. */
 #include "report/tree.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,10 @@ static int cmp_nodes(const void *pa, const void *pb, void *arg)
 		if (VMP_IS_MEASURE(c)) {
 			vmp_column_number(s->t->p, s->d, &a->row, c, &x);
 			vmp_column_number(s->t->p, s->d, &b->row, c, &y);
+			if (o->sort[i].size) {
+				x = fabs(x);
+				y = fabs(y);
+			}
 			d = x < y ? -1 : x > y;
 		} else if (c == s->column) {
 			d = cmp_u64(key_of(s->t, s->d, &a->row, c), key_of(s->t, s->d, &b->row, c));
@@ -80,6 +85,7 @@ static void add_measures(struct vmp_row *sum, const struct vmp_row *row)
 	sum->samples += row->samples;
 	sum->cycles += row->cycles;
 	sum->instructions += row->instructions;
+	sum->before += row->before;
 }
 
 /* The parent's keys, and one more of @row */
@@ -87,7 +93,7 @@ static struct vmp_row keys_of(const struct vmp_node *parent, const struct vmp_ro
 {
 	struct vmp_row keys = parent->row;
 
-	keys.samples = keys.cycles = keys.instructions = 0;
+	keys.samples = keys.cycles = keys.instructions = keys.before = 0;
 	switch (c) {
 	case VMP_COL_PROCESS:
 		keys.comm = row->comm;
@@ -153,7 +159,7 @@ static void drop_timeless(struct vmp_tree *t, uint32_t first)
 	uint32_t i, n = first;
 
 	for (i = first; i < t->nodes.nr; i++)
-		if (t->nodes.v[i].row.samples)
+		if (t->nodes.v[i].row.samples || t->nodes.v[i].row.before)
 			t->nodes.v[n++] = t->nodes.v[i];
 	t->nodes.nr = n;
 }

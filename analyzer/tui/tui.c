@@ -8,12 +8,15 @@
 #include <time.h>
 
 #include "tui/screen.h"
+#include "report/diff.h"
 #include "tui/view.h"
+#include "tui/views.h"
 #include "util/log.h"
 
 struct run {
 	struct vmp_tui *t;
 	struct vmp_view_state s;
+	struct vmp_views views;
 	struct vmp_model *model;
 	struct vmp_profile *profile;
 	struct vmp_tree *tree;
@@ -49,12 +52,35 @@ static void drop(struct run *r, struct vmp_tree *tree, struct vmp_profile *profi
 		r->s.profile = NULL;
 }
 
-/* A profile of @m by the options as they are; what was seen before stays when there is an error. */
+/* By the options as they are; in the view of differences with the rows of the other capture */
+static int make_profile(const struct vmp_tui *t, struct vmp_model *m, struct vmp_profile **out)
+{
+	struct vmp_options o = t->options;
+	struct vmp_profile *profile, *before = NULL;
+	int err;
+
+	o.all_rows = t->view == VMP_TUI_DIFF;
+	err = vmp_profile_create(&profile, m, &o);
+	if (err)
+		return err;
+	if (t->view == VMP_TUI_DIFF)
+		err = vmp_profile_create(&before, t->before, &o);
+	if (before)
+		err = vmp_diff(profile, before, &t->options);
+	vmp_profile_destroy(before);
+	if (err)
+		vmp_profile_destroy(profile);
+	else
+		*out = profile;
+	return err;
+}
+
+/* A profile of @m; what was seen before stays when there is an error. */
 static int look(struct run *r, struct vmp_model *m)
 {
 	struct vmp_profile *profile, *old_profile = r->profile;
 	struct vmp_tree *tree, *old_tree = r->tree;
-	int err = vmp_profile_create(&profile, m, &r->t->options);
+	int err = make_profile(r->t, m, &profile);
 
 	if (!err) {
 		err = vmp_tree_create(&tree, profile, &r->t->options, &r->t->render.levels);
@@ -99,6 +125,24 @@ static void again(struct run *r)
 {
 	if (r->model)
 		look(r, r->model);
+}
+
+/* Another view, from the domain on that was looked at */
+static void show(struct run *r, enum vmp_tui_view view)
+{
+	struct vmp_tui old = *r->t;
+	struct vmp_outline *o = &r->s.outline;
+
+	if (view == r->t->view || vmp_views_switch(&r->views, r->t, view))
+		return;
+	if (!r->t->options.filter)
+		r->filter[0] = 0;
+	while (vmp_outline_node(o) != VMP_NONE && o->tree->nodes.v[vmp_outline_node(o)].depth)
+		vmp_outline_up(o);
+	if (!r->model || !look(r, r->model))
+		return;
+	old.options.filter = r->t->options.filter;
+	*r->t = old;
 }
 
 /* -------------------------------------------------------------------- prompts */
@@ -301,6 +345,7 @@ static void on_key(struct run *r, int key)
 	case 'g': ask_groups(r); break;
 	case '/': ask_search(r); break;
 	case 'n': find(r); break;
+	case '1': case '2': case '3': case '4': case '5': show(r, (enum vmp_tui_view)(key - '1')); break;
 	case 'p': r->s.paused = r->t->refresh_ms && !r->s.paused; break;
 	case '?': case VMP_KEY_F1: r->s.help = 1; break;
 	}
@@ -348,8 +393,10 @@ int vmp_tui_run(struct vmp_tui *t)
 	err = vmp_screen_start(t->render.look.colour);
 	if (err == -ENODEV)
 		vmp_err("this terminal is not known to ncurses; set TERM, for instance to vt100");
-	if (err)
+	if (err) {
+		vmp_filter_free((struct vmp_filter *)t->options.filter);
 		return err;
+	}
 	vmp_log_set(to_message, &r);
 	snprintf(r.s.message, sizeof(r.s.message), " reading ...");
 	vmp_view_draw(&r.s);

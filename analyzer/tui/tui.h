@@ -8,8 +8,21 @@
 
 #include "report/choose.h"
 
+/* What is shown: the keys 1 to 5 */
+enum vmp_tui_view {
+	VMP_TUI_TIME,		/* where the time went */
+	VMP_TUI_EXITS,		/* VMM time, by exit reason and the guest's function */
+	VMP_TUI_STEAL,		/* what ran while vCPUs waited */
+	VMP_TUI_WAITERS,	/* which guest functions waited meanwhile */
+	VMP_TUI_DIFF,		/* how it was in another capture */
+	VMP_TUI_VIEWS
+};
+
 struct vmp_tui {
 	const char *title;	/* what is looked at; foreign */
+	enum vmp_tui_view view;	/* the first; options and render are its */
+	struct vmp_model *before;	/* what is compared with, or NULL */
+	const char *title_before;	/* foreign */
 	struct vmp_options options;
 	struct vmp_render render;	/* columns, levels, look */
 	const char *filter;	/* the filter as it was given, or NULL */

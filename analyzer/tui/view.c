@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tui/screen.h"
+#include "tui/views.h"
 #include "util/text.h"
 
 #define ABOVE	3	/* title, domain, columns */
@@ -21,6 +22,7 @@ static const char *const help[] = {
 	"g                            group: keys from the domain down, such as module,function",
 	"f                            filter: process == \"shor\" && percent > 1; empty: none",
 	"/  n                         search a name; the next one",
+	"1 2 3 4 5                    where time went; exits; steal: what ran, who waited; --diff",
 	"p                            hold or go on with a running session",
 	"? F1                         this; any key goes back",
 	"q  Ctrl-C                    leave",
@@ -48,7 +50,8 @@ static void title(const struct vmp_view_state *s)
 	char line[4096];
 	int n;
 
-	n = snprintf(line, sizeof(line), " vmprof  %s   sort: %s%s", s->tui->title,
+	n = snprintf(line, sizeof(line), " vmprof%s%s  %s   sort: %s%s", s->tui->view ? " " : "",
+		     s->tui->view ? vmp_view_name(s->tui->view) : "", s->tui->title,
 		     vmp_column_name(o->nr_sort ? o->sort[0].column : VMP_COL_SAMPLES),
 		     o->nr_sort && o->sort[0].up ? " (smallest first)" : "");
 	if (*s->filter && n < (int)sizeof(line))
@@ -77,7 +80,9 @@ static void domain(const struct vmp_view_state *s)
 		     vmp_percent(d->side[VMP_SIDE_USER], d->total), vmp_percent(d->side[VMP_SIDE_VMM], d->total),
 		     vmp_percent(d->side[VMP_SIDE_STEAL], d->total));
 	if (d->shown != d->total)
-		snprintf(line + n, sizeof(line) - (size_t)n, "   shown %.1f%%", vmp_percent(d->shown, d->total));
+		n += snprintf(line + n, sizeof(line) - (size_t)n, "   shown %.1f%%", vmp_percent(d->shown, d->total));
+	if (d->compared)
+		snprintf(line + n, sizeof(line) - (size_t)n, "   before %" PRIu64, d->before_total);
 	snprintf(part, sizeof(part), "%u/%u ", s->outline.cursor + 1, s->outline.lines.nr);
 	vmp_screen_text(1, 0, vmp_screen_width(), VMP_PEN_PLAIN, line);
 	n = (int)strlen(part);
@@ -161,7 +166,7 @@ static void last_line(const struct vmp_view_state *s)
 		prompt(s, y);
 	else
 		vmp_screen_text(y, 0, vmp_screen_width(), VMP_PEN_BAR, *s->message ? s->message : s->paused ?
-				" held; p goes on" : " ? help  Enter open  s sort  g group  f filter  / search  q leave");
+				" held; p goes on" : " ? help  Enter open  s sort  g group  f filter  / search  1-5 view  q leave");
 }
 
 void vmp_view_draw(struct vmp_view_state *s)

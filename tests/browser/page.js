@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // page.js - the pages of vmprof report --html in Debian's Chromium, as TAP.  PAGES: the folder they are in.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { done, is, launch, ok, run } from './tap.js';
 
 const dir = process.env.PAGES;
@@ -130,6 +132,41 @@ async function deep() {
 	await page.context().close();
 }
 
+// The guest's threads: below their process, in a list of their own, in cycle accounting
+async function threads() {
+	const page = await open(join(dir, 'threads.html')), worker = '<b>worker</b>, thread 11';
+	const box = (name) => page.locator('#flame .box').filter({ hasText: name }).first();
+	const above = async (name) => {
+		await box(name).click();
+		const names = (await text(page, '.crumbs')).split(' › ');
+		await page.click('#flame button:text("Show all")');
+		return names;
+	};
+	is(await above(worker), ['web01', 'app (10)', worker], 'a thread is a box below its process');
+	is(await above('thread not known'), ['web01', 'app (10)', 'thread not known'], 'so is the time of which the thread is not known');
+	is(await above('[unmapped user code]'), ['web01', 'other (20)', '[unknown]', '[unmapped user code]'], 'a process without known threads has no such box');
+	is(await page.locator('b').count(), 0, 'a thread\'s name is text');
+	await page.fill('#flame-search', worker);
+	is(await text(page, 'output[for=flame-search]'), '1 found, 50.0 % of the time. Enter goes to the largest.', 'search finds a thread, with its share');
+	await page.click('#tab-thread');
+	const cells = await page.locator('#list tbody tr').first().locator('td').allTextContents();
+	is(cells.slice(1), ['30', '50.0 %', '0.50', '<b>worker</b>', '11', 'app', '10'], 'the list of threads has its samples, share, CPI, name and process');
+	is(await page.locator('#list tbody tr').count(), 3, 'and each of the others');
+	await page.locator('#cycles summary').first().click();
+	const bars = () => page.locator('#cycles details').first().locator('.below .name').allTextContents();
+	is(await bars(), [worker, 'app, thread 10', 'thread not known'], 'cycle accounting opens to the threads of a process');
+	is(await page.locator('#cycles .below .num').allTextContents(), ['30 µs', '0.50', '10 µs', '10.00', '4 µs', '10.00'], 'with the time and CPI of each');
+	const label = await page.locator('#cycles .below .track').first().getAttribute('aria-label');
+	ok(label.includes('2: 100 %'), 'each with its paces', label);
+	await page.selectOption('#below', 'vcpu');
+	is(await bars(), ['vCPU 0', 'vCPU 1'], 'or to its vCPUs');
+	is(page.trouble, [], 'all without a message');
+	await page.context().close();
+	const other = await open(join(dir, 'hostile.html'));
+	is(await other.locator('#tab-thread, #order option[value*=thread]').count(), 0, 'where no thread is known nothing speaks of threads');
+	await other.context().close();
+}
+
 // What only instructions were sampled of has no time: it is in sums of instructions, and nowhere else
 async function timeless() {
 	const file = join(dir, 'quantum.html'), page = await open(file);
@@ -220,6 +257,19 @@ async function looks() {
 	}
 }
 
+// What takes the README's picture
+async function picture() {
+	const shot = (...args) => {
+		const file = join(tmp, 'shot.png');
+		execFileSync('node', [join(dirname(fileURLToPath(import.meta.url)), 'shot.js'), join(dir, 'threads.html'), file, ...args]);
+		return readFileSync(file);
+	};
+	const light = shot(), dark = shot('dark'), whole = shot('light', 'whole');
+	is([light.toString('latin1', 1, 4), light.readUInt32BE(16), light.readUInt32BE(20)], ['PNG', 1120, 900], 'a picture is a PNG of 1120 x 900');
+	ok(!light.equals(dark), 'in dark colours it is another');
+	ok(whole.readUInt32BE(20) > 2000, `that of the whole page is longer: ${whole.readUInt32BE(20)}`);
+}
+
 // A session of a million samples
 async function million() {
 	const limit = 1000, file = join(dir, 'million.html');
@@ -249,7 +299,7 @@ async function million() {
 	await page.context().close();
 }
 
-for (const test of [hostile, flame, deep, timeless, time, lists, looks, million])
+for (const test of [hostile, flame, deep, threads, timeless, time, lists, looks, picture, million])
 	await run(test);
 done();
 await browser.close();

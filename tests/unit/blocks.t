@@ -48,6 +48,10 @@ run blocks --filter 'process == "x"' "$capture"; [ $? = 2 ] && grep -q 'processe
 ok $? "a filter on what blocks do not have is refused"
 run blocks --sort frobs "$capture"; [ $? = 2 ] && grep -q "no column is called 'frobs'" "$tmp/err"; ok $? "so is an unknown column"
 run blocks --comm other "$capture"; [ $? = 1 ] && grep -q 'no such samples' "$tmp/err"; ok $? "no such process: it says so"
+for command in blocks branches loops timeline "branches --sample 1" "annotate main"; do
+	run $command --domain nope "$capture"
+	[ $? = 1 ] && [ ! -s "$tmp/out" ] && grep -q "the capture holds no domain 'nope'; it holds: web01$" "$tmp/err"; ok $? "$command: no such domain: it says so, and which there are"
+done
 run blocks "$src/tests/golden/made.vmprof"; [ $? = 1 ] && grep -q 'vmprof start --lbr records them' "$tmp/err"
 ok $? "a capture without branches: it says what to do"
 

@@ -34,6 +34,7 @@ for name in made hostile timed quantum blocks; do
 	VMPROF_OBJCACHE=$src/tests/golden/$name.objects
 	[ -d "$VMPROF_OBJCACHE" ] || VMPROF_OBJCACHE=$src/tests/golden/objects
 	total=$("$vmprof" report --json "$capture" | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["domain_samples"])')
+	guest=$("$vmprof" report --json "$capture" | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["guest_samples"])')
 	[ "$total" -ge 60 ]; ok $? "$name: the report counts $total samples"
 	for format in folded csv gecko chrome perf-script json speedscope; do
 		"$vmprof" export --format $format -o "$tmp/$name.$format" "$capture" 2> "$tmp/err"; ok $? "$name: $format is written"
@@ -80,6 +81,8 @@ for name in made hostile timed quantum blocks; do
 		done
 		samples=$(xmllint --xpath 'sum(/performance/process[@kind="domain"]/thread/category[@name="performance"]/item[@name="samples"]/data)' "$tmp/$name.xml")
 		[ "$samples" = "$total" ]; ok $? "$name: xml has all samples"
+		samples=$(xmllint --xpath 'sum(/performance/process[@kind="guest-process"]/thread/category[@name="performance"]/item[@name="samples"]/data)' "$tmp/$name.xml")
+		[ "$samples" = "$guest" ]; ok $? "$name: threads of the guest's processes have all that were in the guest ($guest)"
 		xmllint --noblanks "$tmp/$name.indented.xml" | cmp -s - <(xmllint --noblanks "$tmp/$name.xml"); ok $? "$name: compact and indented say the same"
 	else
 		skip "$name.xml is valid by its schema" "libxml2-utils is not installed"

@@ -153,7 +153,7 @@ run --diff "$tmp/text" "$made"; tells 1 "$tmp/text is not a vmprof capture" "whi
 run --diff --sort delta "$made" "$made"; [ $status = 0 ] && grep -q ' Before   After    Delta  Function' "$tmp/out" && ! grep -qE '^ *[0-9.]+ +[0-9.]+ +[+-][0-9.]*[1-9]' "$tmp/out"; ok $? "a capture differs from itself in nothing"
 run --sort delta "$made"; tells 2 "columns of --diff" "delta without --diff: exit 2"
 run --html "$tmp/x.html" --tree "$made"; tells 2 "--domain and --sysroot only" "--html with --tree: exit 2"
-run --domain nosuch "$made"; [ $status = 1 ] && [ ! -s "$tmp/out" ] && grep -q "holds no domain 'nosuch'" "$tmp/err"; ok $? "a domain that is not there is told"
+run --domain nosuch "$made"; [ $status = 1 ] && [ ! -s "$tmp/out" ] && grep -q "holds no domain 'nosuch'; it holds: web01, web02$" "$tmp/err"; ok $? "a domain that is not there is told, with those that are"
 
 # All that is data is in JSON, too
 for options in --tree --exits --steal "--group-by pid,thread,build-id" "--columns cpi,process --sort ipc" "--diff $made"; do

@@ -58,7 +58,7 @@ def start(*args, **kw):
 
 
 def run(*args, env=None, **kw):
-    return subprocess.run([VMPROF, *args], env=dict(os.environ, **ENV, **(env or {})), stdin=subprocess.DEVNULL,
+    return subprocess.run([VMPROF, *args], env={**os.environ, **ENV, **(env or {})}, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=60, **kw)
 
 
@@ -213,6 +213,85 @@ ok(t.wait(lambda t: t.shows("Domain > Function", "CPI", "filter: process ==", " 
 t.press("q")
 t.end()
 
+# Its other views: what report --exits, --steal and --diff print
+t = start("tui", MADE)
+t.shows("- web01")
+t.press("2")
+ok(t.shows(" vmprof exits ", "Domain > Exit > Function > Module > Process", "+ NPF", "+ IOIO"), "2 shows exits", t)
+ok(t.shows("9    8.18               -  - web01", "4    3.64               -    + NPF"), "with what each cost", t)
+t.press("/", *"kvm_io", "enter")
+ok(t.wait(lambda t: "kvm_io" in t.cursor_line() and t.line("- IOIO") > 0), "by the functions that exited", t)
+t.press("3")
+ok(t.shows(" vmprof steal ", "Domain > vCPU > Process > Function > Module", "8    7.27  - web01", "+ vCPU 0"), "3 what was stolen", t)
+ok(t.wait(lambda t: "web01" in t.cursor_line()), "the cursor is on the domain where it was", t)
+t.press("e")
+ok(t.shows("- stress", "[host user code]"), "and who did it", t)
+t.press("4")
+ok(t.shows(" vmprof waiters ", "Domain > Function > Module > Process > vCPU > Taken by", "+ [unknown]"), "4 who waited", t)
+t.press("5")
+ok(t.shows("to compare, name two captures: vmprof tui --diff EARLIER LATER"), "5 needs a second capture", t)
+t.press("f", *'function == "f1"', "enter")
+ok(t.shows('filter: function == "f1"'), "a filter of this view's", t)
+t.press("2")
+ok(t.wait(lambda t: t.line(" vmprof exits ") == 0 and t.line("0    0.00               0  - web01") > 0), "goes along to one that it suits", t)
+t.press("f", "\x15", *'exit == "NPF"', "enter")
+ok(t.shows("4    3.64               -  - web01") and t.gone("IOIO"), "one by exit reason", t)
+t.press("1")
+ok(t.wait(lambda t: t.line(" vmprof exits ") < 0 and t.line("4    3.64  - web01") > 0), "suits where the time went", t)
+t.press("4")
+ok(t.shows("the filter does not suit this view", "8    7.27  - web01"), "but not who waited: it is left out, and that is told", t)
+t.press("1")
+ok(t.shows("110  100.00  - web01"), "for all views", t)
+t.press("g", "\x15", *"module", "enter")
+t.shows("Domain > Module")
+t.press("2")
+t.shows("Domain > Exit")
+t.press("1")
+ok(t.wait(lambda t: t.line("Domain > Module") == 2 and t.line(" vmprof exits") < 0), "a view is as it was left", t)
+t.press("?")
+ok(t.shows("1 2 3 4 5"), "? tells of the views", t)
+t.press("x", "q")
+ok(t.end() == 0, "q leaves, exit 0")
+for option, title in ("--exits", " vmprof exits "), ("--steal", " vmprof steal "):
+    t = start("tui", option, MADE)
+    ok(t.shows(title), f"{option} begins there", t)
+    t.press("1")
+    ok(t.gone(title) and t.shows("+ shor"), "and goes elsewhere", t)
+    t.press("q")
+    t.end()
+
+BLOCKS = SRC + "/tests/golden/blocks.vmprof"
+DIFF_ENV = {"VMPROF_OBJCACHE": SRC + "/tests/golden/quantum.objects"}
+rows = json.loads(run("report", "--diff", "--json", "--group-by", "process,module", QUANTUM, BLOCKS, env=DIFF_ENV).stdout)["domains"][0]
+modules = [r for r in rows["rows"] if r["process"] == "shor"]
+shor = [sum(r[k] for r in modules) for k in ("before", "percent")]
+t = start("tui", "--diff", "--group-by", "process,module", QUANTUM, BLOCKS, columns=110, env=DIFF_ENV)
+ok(t.shows(" vmprof diff ", "sort: delta", " Before   After    Delta  Domain > Process > Module"), "--diff compares two captures", t)
+ok(t.shows(f"before {rows['before_total']}"), "it tells of how many samples the earlier one has", t)
+wanted = f"{shor[0]:7.2f} {shor[1]:7.2f}  {shor[1] - shor[0]:+7.2f}    + shor"
+ok(t.shows(wanted), f"sums of a process are those of report --diff: {wanted}", t)
+changes = [float(m[1]) for m in (re.match(r" *[\d.]+ +[\d.]+ +([+-][\d.]+)    \+ ", line) for line in t.screen.display) if m]
+ok(len(changes) > 2 and changes == sorted(changes, key=lambda x: -abs(x)), f"what changed most is first: {changes[:4]}", t)
+t.press("/", *"ext4", "enter")
+gone = next(r for r in rows["rows"] if "ext4" in r["module"])
+ok(gone["samples"] == 0 and t.wait(lambda t: f"{gone['before']:7.2f}    0.00" in t.cursor_line()), "what is no more is there, too", t)
+t.press("2")
+ok(t.shows(" vmprof exits "), "the other views are of the later one", t)
+t.press("5")
+ok(t.shows(" vmprof diff ", wanted), "5 goes back to what changed", t)
+t.press("f", *"delta > 1", "enter")
+ok(t.wait(lambda t: t.line("filter: delta > 1") == 0 and t.gone("+ shor")), "a filter by the change", t)
+t.press("1")
+ok(t.shows("the filter does not suit this view"), "is for this view alone", t)
+t.press("q")
+ok(t.end() == 0, "q leaves, exit 0")
+for args, said in (["--diff", MADE], "--diff compares two captures: vmprof tui --diff EARLIER LATER"), \
+        ([MADE, MADE], "one capture at a time; --diff compares two"), (["--exits", "--steal", MADE], "give one of them"):
+    out = run("tui", *args)
+    ok(out.returncode == 2 and said.encode() in out.stderr, f"wrong use: {said}, exit 2")
+t = start("tui", "--diff", tmp + "/none.vmprof", MADE)
+ok(t.end() == 1 and t.line("cannot read") >= 0, "an earlier capture that is not there is told", t)
+
 subprocess.run([O + "/tests/test_export", "--capture", HOSTILE], check=True, stdout=subprocess.DEVNULL)
 t = start("tui", HOSTILE, columns=120, lines=60)
 t.shows("Domain > Process")
@@ -235,6 +314,8 @@ t = start("tui", MADE, term="nonsense")
 ok(t.end() == 1 and t.line("set TERM") >= 0, "on a terminal that nobody knows: the same", t)
 t = start("tui", tmp + "/none.vmprof")
 ok(t.end() == 1 and t.line("cannot read") >= 0, "a capture that is not there is told", t)
+t = start("tui", "--domain", "nope", MADE)
+ok(t.end() == 1 and t.line("holds no domain 'nope'; it holds: web01, web02") >= 0, "so is a domain that is not in it", t)
 t = start("tui")
 ok(t.end() == 1 and t.line("no capture under") >= 0, "so is that there is none", t)
 

@@ -3,11 +3,15 @@
  * test_debuginfo.c - symbols that are not where a program's own are: in
  * mini-debuginfo, debug files, PLT stubs, DWARF.  Objects are made by the
  * compiler and binutils; nm, objdump and addr2line are the judges.
+ *
+ *   test_debuginfo --capture DIR    make a library there and a capture with samples in it, for
+ *                                   inline.t; prints where they are
  */
 #include "gen.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 
 #include "model/dwarf.h"
 #include "model/elfsyms.h"
@@ -383,21 +387,16 @@ static void test_frames(void **state)
 
 /* --------------------------------------------------------------- places */
 
-/* The functions of a profile with samples at @addrs of the library */
-static void profile(const uint64_t *addrs, int nr, unsigned int detail, const char *const *expected)
+/* A capture with samples at @addrs of the library, most at the first */
+static void write_capture(const char *path, const uint64_t *addrs, int nr)
 {
 	static const uint8_t id[] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6 };
 	uint64_t base = 0x7f1234560000;
-	struct vmp_options o = { .vcpu = -1, .pid = -1 };
-	struct vmp_profile *p;
-	char path[128];
-	struct vmp_model *m;
 	static struct gen g;
 	int i;
 
 	sh("mkdir -p u-1000/ab && cp lib.so u-1000/ab/cdef010203040506");
 	setenv("VMPROF_OBJCACHE", dir, 1);
-	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
 	gen_begin(&g, path);
 	gen_vm(&g, GEN_VM, "web01");
 	gen_clock(&g, GEN_VM);
@@ -410,6 +409,19 @@ static void profile(const uint64_t *addrs, int nr, unsigned int detail, const ch
 		gen_guest(&g, GEN_VM, 2000, 0x5000000, 3, base + addrs[i], (unsigned)(nr - i));
 	gen_records_flush(&g, 0, 0, 0);
 	gen_end(&g);
+}
+
+/* The functions of a profile of it */
+static void profile(const uint64_t *addrs, int nr, unsigned int detail, const char *const *expected)
+{
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	struct vmp_profile *p;
+	char path[128];
+	struct vmp_model *m;
+	int i;
+
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	write_capture(path, addrs, nr);
 	assert_int_equal(vmp_model_open(&m, path), 0);
 	m->detail = detail;
 	assert_int_equal(vmp_profile_create(&p, m, &o), 0);
@@ -420,26 +432,35 @@ static void profile(const uint64_t *addrs, int nr, unsigned int detail, const ch
 	vmp_model_close(m);
 }
 
+/* The first address of visible() that is in leaf(), in middle() */
+static uint64_t inlined_leaf(struct vmp_frame *leaf)
+{
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	uint64_t at, bias;
+	struct vmp_elf *e;
+
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	for (at = nm("visible"); vmp_dwarf_frames(vmp_elf_dwarf(e, &bias), at, frames) < 3; )
+		at++;
+	*leaf = frames[0];
+	vmp_elf_close(e);
+	return at;
+}
+
 static void test_details(void **state)
 {
-	uint64_t at[2], inlined = 0, bias;
-	struct vmp_frame frames[VMP_FRAMES_MAX];
-	struct vmp_elf *e;
+	uint64_t at[2];
+	struct vmp_frame leaf;
 	char line[64], inline_line[64];
 	const char *plain[] = { "hidden", "visible" }, *inner[] = { "hidden", "leaf (inlined)" };
 	const char *lines[] = { line, inline_line };
-	int n;
 
 	(void)state;
 	compile("-Wl,-z,noseparate-code");
 	at[0] = nm("hidden");
-	assert_int_equal(vmp_elf_open(&e, file), 0);
-	for (inlined = nm("visible"); (n = vmp_dwarf_frames(vmp_elf_dwarf(e, &bias), inlined, frames)) < 3; )
-		inlined++;
+	at[1] = inlined_leaf(&leaf);
 	snprintf(line, sizeof(line), "hidden x.c:3");
-	snprintf(inline_line, sizeof(inline_line), "leaf (inlined) x.c:%d", frames[0].line);
-	vmp_elf_close(e);
-	at[1] = inlined;
+	snprintf(inline_line, sizeof(inline_line), "leaf (inlined) x.c:%d", leaf.line);
 	profile(at, 2, 0, plain);
 	profile(at, 2, VMP_DETAIL_INLINE, inner);
 	profile(at, 2, VMP_DETAIL_INLINE | VMP_DETAIL_LINE, lines);
@@ -457,12 +478,31 @@ static void test_unknown(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+static void capture(const char *folder)
+{
+	char path[512];
+	struct vmp_frame leaf;
+	uint64_t at[2];
+
+	dir = (char *)folder;
+	compile("-Wl,-z,noseparate-code");
+	at[0] = nm("hidden");
+	at[1] = inlined_leaf(&leaf);
+	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
+	write_capture(path, at, 2);
+	printf("%" PRIx64 " %" PRIx64 "\n", at[0], at[1]);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
 		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_details), T(test_unknown),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "--capture")) {
+		capture(argv[2]);
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

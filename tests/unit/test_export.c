@@ -335,6 +335,70 @@ static void test_addresses(void **state)
 	says("vmlinux,,0xffffffff81000008,do_syscall_64,3,0,0\r\n");
 }
 
+/* @n samples of a thread of "app" on a vCPU, 1 ms each; tid 0: nobody knows of which */
+static void on_vcpu(uint32_t tid, uint16_t vcpu, unsigned int n)
+{
+	struct vmprof_sample s = gen_guest_sample(GEN_VM, 2300, CR3_A, 3, 0x401000);
+
+	s.vcpu = vcpu;
+	s.guest_task = tid ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_READ;
+	s.guest_tid = tid;
+	for (; n; n--)
+		gen_record(&g, &s, sizeof(s));
+}
+
+/* A process has its threads, each spread over vCPUs; what is nobody's goes by vCPU */
+static void test_xml_threads(void **state)
+{
+	char *process, *end;
+
+	(void)state;
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_tasks(&g, 1550, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_B, 20, 1, 0, "other");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_task(&g, GEN_VM, 0, 2000, 11, 10, 0, "worker-a");
+	gen_task(&g, GEN_VM, 0, 2000, 12, 10, 0, "worker-b");
+	on_vcpu(11, 0, 3);
+	on_vcpu(11, 1, 1);
+	on_vcpu(12, 1, 2);
+	on_vcpu(0, 1, 1);
+	gen_guest(&g, GEN_VM, 2400, CR3_B, 3, 0x401000, 2);
+	gen_host(&g, GEN_VM, 2500, VMPROF_MODE_VMM_KERNEL, VMPROF_SF_VCPU, 0x400, 0xffffffff90000010, 2);
+	gen_records_flush(&g, 0, 2000, 2500);
+	gen_end(&g);
+	choice.threads = 1;
+	load();
+	write_as("xml", 1);
+	/* the domain's own threads are its vCPUs */
+	says("<process id=\"1000\" name=\"web01\" kind=\"domain\">\n    <thread id=\"0\" name=\"vCPU 0\" kind=\"vcpu\">");
+	says("<process id=\"20\" name=\"other\" kind=\"guest-process\" domain=\"web01\">\n    <thread id=\"0\" name=\"vCPU 0\" kind=\"vcpu\">");
+	write_as("xml", 0);
+	process = strstr(output, "<process id=\"10\"");
+	assert_non_null(process);
+	end = strstr(process, "</process>");
+	assert_non_null(end);
+	*end = 0;
+	memmove(output, process, strlen(process) + 1);
+	says("\"web01\"><thread id=\"11\" name=\"worker-a\" kind=\"guest-thread\"><category name=\"performance\">"
+	     "<item name=\"execution_time\"><data unit=\"sec\">0.004000</data></item>");
+	says("<item name=\"time_balance\"><data unit=\"percent\">100.000000</data></item></category>"
+	     "<category name=\"vcpu_balance\"><item name=\"vCPU 0\"><data unit=\"sec\">0.003000</data>"
+	     "<item name=\"time_balance\"><data unit=\"percent\">100.000000</data></item></item>"
+	     "<item name=\"vCPU 1\"><data unit=\"sec\">0.001000</data>"
+	     "<item name=\"time_balance\"><data unit=\"percent\">33.333333</data></item></item></category></thread>"
+	     "<thread id=\"12\" name=\"worker-b\" kind=\"guest-thread\">");
+	says("<category name=\"load_balance\"><item name=\"time_balance\"><data unit=\"percent\">50.000000</data></item></category>"
+	     "<category name=\"vcpu_balance\"><item name=\"vCPU 1\"><data unit=\"sec\">0.002000</data>"
+	     "<item name=\"time_balance\"><data unit=\"percent\">100.000000</data></item></item></category></thread>"
+	     "<thread id=\"1\" name=\"vCPU 1\" kind=\"vcpu\">");
+	says("<category name=\"load_balance\"><item name=\"time_balance\"><data unit=\"percent\">25.000000</data></item></category></thread>");
+}
+
 static void test_order_of_time(void **state)
 {
 	(void)state;
@@ -664,7 +728,7 @@ static void test_instruction_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_order_of_time),
+		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_xml_threads), T(test_order_of_time),
 		T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE

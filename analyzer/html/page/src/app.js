@@ -47,10 +47,11 @@ function header(dom) {
 		el('nav', { 'aria-label': 'Sections' }, SECTIONS.map(([id, name]) => el('a', { href: `#${id}` }, name))), select, theme));
 }
 
-const FOLDED = 'Functions and processes too small to be seen are summed up as [smaller functions] and [smaller processes].';
+const FOLDED = 'Functions, threads and processes too small to be seen are summed up by name, or as [smaller functions] and the like.';
+const SMALLER = ['[smaller functions]', '[smaller threads]', '[smaller processes]'];
 
 function limits() {
-	const notes = d.strings.includes('[smaller functions]') ? [...d.notes, FOLDED] : d.notes;
+	const notes = SMALLER.some((s) => d.strings.includes(s)) ? [...d.notes, FOLDED] : d.notes;
 	return el('ul', { class: 'notes' }, notes.map((n) => el('li', { class: n.startsWith('  ') ? 'sub' : null }, n.trim())));
 }
 

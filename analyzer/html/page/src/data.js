@@ -6,9 +6,11 @@
 //            sample_ns (time that a sample stands for; 0: the event does not count time), others
 //   domains  name, agent, total, guest, with_process, with_function
 //   procs    domain, name, pid (-1 none or several), count
-//   rows     proc, vcpu (-1 none, or too many to be told apart), side, exit, stack, samples, cycles, instructions
+//   threads  of the guest, where known: proc, name, tid (-1 several), count
+//   rows     proc, thread (-1 not known, or not told apart), vcpu (-1 none, or too many to be told apart), side, exit, stack,
+//            samples, cycles, instructions
 //   stacks   parent (-1 none; lower than its own number), function, module
-//   paces    proc, vcpu, cycles: five numbers each, of cycles that finished 0, 1, 2, 3, 4+ instructions
+//   paces    proc, thread, vcpu, cycles: five numbers each, of cycles that finished 0, 1, 2, 3, 4+ instructions
 //   bin_ms, lanes: domain, vcpu, sides: samples in each piece of time, for each side
 //   notes, strings: names above are numbers of strings
 import { shown } from './dom.js';
@@ -39,6 +41,18 @@ function procTitle(d, i) {
 	return n > 1 ? `${name} (${n} processes)` : name;
 }
 
+// "worker, thread 1234", "worker, 37 threads"
+function threadTitle(d, i) {
+	const name = d.strings[d.threads.name[i]], tid = d.threads.tid[i], n = d.threads.count[i];
+	return tid >= 0 ? `${name}, thread ${tid}` : n > 1 ? `${name}, ${n} threads` : name;
+}
+
+// What a row's or pace's thread is called; null where its process has no known one
+export function threadName(d, columns, i) {
+	const t = columns.thread[i];
+	return t >= 0 ? d.threads.title[t] : d.threads.of.has(columns.proc[i]) ? 'thread not known' : null;
+}
+
 function domain(d, number) {
 	const rows = [], sides = [0, 0, 0, 0];
 	for (let i = 0; i < d.rows.proc.length; i++) {
@@ -49,7 +63,8 @@ function domain(d, number) {
 	}
 	const lanes = d.lanes.filter((l) => l.domain === number);
 	const byVcpu = rows.some((i) => d.rows.vcpu[i] >= 0);
-	return { ...d.domains[number], number, rows, sides, lanes, byVcpu };
+	const byThread = rows.some((i) => d.rows.thread[i] >= 0);
+	return { ...d.domains[number], number, rows, sides, lanes, byVcpu, byThread };
 }
 
 export function load(text) {
@@ -57,6 +72,8 @@ export function load(text) {
 	d.strings = d.strings.map(shown);
 	d.procs.shown = d.procs.name.map((_, i) => procName(d, i));
 	d.procs.title = d.procs.name.map((_, i) => procTitle(d, i));
+	d.threads.title = d.threads.name.map((_, i) => threadTitle(d, i));
+	d.threads.of = new Set(d.threads.proc);
 	d.notes = d.notes.map(shown);
 	for (const key of ['path', 'host', 'release', 'vmprof', 'event', 'trigger'])
 		d.capture[key] = shown(d.capture[key]);

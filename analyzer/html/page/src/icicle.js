@@ -9,6 +9,7 @@ const ROW = 26;
 const NARROWEST = 1.5;	// pixels; narrower boxes are not drawn
 
 const ORDERS = [
+	['process thread exit module', 'Process › thread › module › function'],
 	['process vcpu exit module', 'Process › vCPU › module › function'],
 	['process exit module', 'Process › module › function'],
 	['vcpu process exit module', 'vCPU › process › module › function'],
@@ -28,17 +29,17 @@ function strip(sides) {
 }
 
 export function icicle(d, dom) {
-	const orders = ORDERS.filter(([levels]) => dom.byVcpu || !levels.includes('vcpu'));
+	const orders = ORDERS.filter(([levels]) => (dom.byVcpu || !levels.includes('vcpu')) && (dom.byThread || !levels.includes('thread')));
 	let root, zoom, current, boxes = new Map(), needle = '';
 
 	const order = el('select', { id: 'order', onchange: () => grow() },
 		orders.map(([levels, name]) => el('option', { value: levels }, name)));
-	const search = el('input', { type: 'search', id: 'flame-search', placeholder: 'Find a process, module or function',
+	const search = el('input', { type: 'search', id: 'flame-search', placeholder: 'Find a process, thread, module or function',
 		autocomplete: 'off', spellcheck: 'false', oninput: find, onkeydown: searchKey });
 	const found = el('output', { class: 'quiet', for: 'flame-search', 'aria-live': 'polite' });
 	const reset = el('button', { type: 'button', onclick: () => zoomTo(root) }, 'Show all');
 	const crumbs = el('nav', { class: 'crumbs', 'aria-label': 'Zoomed into' });
-	const view = el('div', { class: 'icicle', role: 'tree', 'aria-label': 'Time by process, module and function' });
+	const view = el('div', { class: 'icicle', role: 'tree', 'aria-label': 'Time by process, thread, module and function' });
 	const info = el('div', { class: 'info', 'aria-live': 'polite' });
 	const hint = el('p', { class: 'quiet keys' }, 'Click a box to zoom in. Keyboard: ', el('kbd', {}, '← → ↑ ↓'), ' move, ',
 		el('kbd', {}, 'Enter'), ' zooms in, ', el('kbd', {}, 'Esc'), ' zooms out, ', el('kbd', {}, '/'), ' searches.');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // tables.js - the largest of everything, to be searched and sorted.
 import { el, swatch } from './dom.js';
-import { VMM, sideKey, sums } from './data.js';
+import { USER, VMM, sideKey, sums } from './data.js';
 import { explain, reasonName } from './exits.js';
 import { count, cpi, duration, percent } from './format.js';
 
@@ -14,6 +14,12 @@ const KINDS = [
 		of: (d, i) => {
 			const p = d.rows.proc[i], n = d.procs.count[p], pid = d.procs.pid[p];
 			return [d.procs.shown[p], pid >= 0 ? pid : n > 1 ? `${count(n)} processes` : '–'];
+		} },
+	{ key: 'thread', name: 'Threads', columns: ['Thread', 'TID', 'Process', 'PID'], numeric: [1, 3], when: (dom) => dom.byThread,
+		only: (d, i) => d.rows.side[i] <= USER && d.rows.thread[i] >= 0,
+		of: (d, i) => {
+			const t = d.rows.thread[i], p = d.rows.proc[i], n = d.threads.count[t], tid = d.threads.tid[t];
+			return [d.strings[d.threads.name[t]], tid >= 0 ? tid : `${count(n)} threads`, d.procs.shown[p], d.procs.pid[p]];
 		} },
 	{ key: 'module', name: 'Modules', columns: ['Module'], of: (d, i) => [d.strings[d.stacks.module[d.rows.stack[i]]]] },
 	{ key: 'exit', name: 'Exit reasons', columns: ['Exit reason', 'What it means'], only: (d, i) => d.rows.side[i] === VMM,
@@ -47,7 +53,8 @@ const collator = new Intl.Collator('en', { numeric: true });
 const compare = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 
 export function tables(d, dom) {
-	let kind = KINDS[0], list = [], sort = { by: 'samples', down: true }, limit = STEP;
+	const kinds = KINDS.filter((k) => !k.when || k.when(dom));
+	let kind = kinds[0], list = [], sort = { by: 'samples', down: true }, limit = STEP;
 	const cache = new Map();
 
 	const search = el('input', { type: 'search', id: 'table-search', placeholder: 'Filter the list', autocomplete: 'off', spellcheck: 'false',
@@ -55,13 +62,13 @@ export function tables(d, dom) {
 	const found = el('output', { class: 'quiet', for: 'table-search', 'aria-live': 'polite' });
 	const head = el('tr'), body = el('tbody');
 	const more = el('button', { type: 'button', onclick: () => { limit += STEP * 4; fill(); } });
-	const tabs = KINDS.map((k) => el('button', { type: 'button', role: 'tab', id: `tab-${k.key}`, 'aria-controls': 'list', onclick: () => choose(k) }, k.name));
+	const tabs = kinds.map((k) => el('button', { type: 'button', role: 'tab', id: `tab-${k.key}`, 'aria-controls': 'list', onclick: () => choose(k) }, k.name));
 	const bar = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'What to list', onkeydown: (e) => {
 		const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
 		if (step) {
-			const next = KINDS[(KINDS.indexOf(kind) + step + KINDS.length) % KINDS.length];
+			const next = kinds[(kinds.indexOf(kind) + step + kinds.length) % kinds.length];
 			choose(next);
-			tabs[KINDS.indexOf(next)].focus();
+			tabs[kinds.indexOf(next)].focus();
 			e.preventDefault();
 		}
 	} }, tabs);
@@ -111,8 +118,8 @@ export function tables(d, dom) {
 		limit = STEP;
 		sort = { by: 'samples', down: true };
 		tabs.forEach((t, i) => {
-			t.setAttribute('aria-selected', String(KINDS[i] === k));
-			t.tabIndex = KINDS[i] === k ? 0 : -1;
+			t.setAttribute('aria-selected', String(kinds[i] === k));
+			t.tabIndex = kinds[i] === k ? 0 : -1;
 		});
 		fill();
 	}

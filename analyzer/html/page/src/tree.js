@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // tree.js - rows as one tree, in the order of levels that the reader chose; stacks of any depth at its leaves.
 import { hierarchy, partition } from 'd3-hierarchy';
-import { SIDES, VMM } from './data.js';
+import { SIDES, USER, VMM, threadName } from './data.js';
 import { reasonName } from './exits.js';
 
 export const LEVELS = {
 	process: { name: 'Process', of: (d, i) => d.procs.title[d.rows.proc[i]] },
 	program: { name: 'Program', of: (d, i) => d.procs.shown[d.rows.proc[i]] },
+	thread: { name: 'Thread', of: (d, i) => d.rows.side[i] <= USER ? threadName(d, d.rows, i) : null },
 	vcpu: { name: 'vCPU', of: (d, i) => d.rows.vcpu[i] >= 0 ? `vCPU ${d.rows.vcpu[i]}` : null },
 	side: { name: 'Kind of time', of: (d, i) => SIDES[d.rows.side[i]].name },
 	exit: { name: 'Exit reason', of: (d, i) => d.rows.side[i] === VMM ? reasonName(d.strings[d.rows.exit[i]]) : null },
