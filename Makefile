@@ -17,8 +17,8 @@ help:
 	@echo '  make install       command, man pages, completion (DESTDIR=, PREFIX= by configure)'
 	@echo
 	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
-	@echo '  make check-lab     the lab tests on LAB_SUITE, a short form on the other suite'
-	@echo '  make check-long    the cases of the lab that take longer, on both suites; an Intel host in Bochs'
+	@echo '  make check-lab     the lab tests on LAB_SUITE, a short form on the other suite and on an Intel host'
+	@echo '  make check-long    the cases of the lab that take longer, on both suites and on an Intel host'
 	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'

@@ -74,3 +74,10 @@ total()
 }
 
 per_mille() { echo $(($1 * 1000 / ($2 > 0 ? $2 : 1))); }
+
+# share NAME PART WHOLE PER_MILLE - PART is that share of WHOLE, but for four standard deviations
+share()
+{
+	at_most "$1 ($2 of $3)" \
+		"$(awk -v k="$2" -v n="$3" -v p="$4" 'BEGIN { p /= 1000; d = k - n * p; print n ? d * d / (n * p * (1 - p)) : 99 }')" 16
+}

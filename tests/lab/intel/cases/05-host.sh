@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# short: yes
 # An Intel KVM host without a PMU: KVM is kvm_intel, the module samples by the timer, and all who
 # are asked say so.
 . /src/tests/lab/lib.sh

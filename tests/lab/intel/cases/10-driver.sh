@@ -12,13 +12,6 @@ cycles=${cycles:-100}
 # L1 has one pCPU, the guests two vCPUs, and QEMU says so
 tiny_quiet() { tiny "$@" 2>>qemu.log; }
 
-# share NAME PART WHOLE PER_MILLE - PART is that share of WHOLE, but for four standard deviations
-share()
-{
-	at_most "$1 ($2 of $3)" \
-		"$(awk -v k="$2" -v n="$3" -v p="$4" 'BEGIN { p /= 1000; d = k - n * p; print n ? d * d / (n * p * (1 - p)) : 99 }')" 16
-}
-
 modprobe vmprof
 tiny_init twoloops
 ok "a guest with two loops runs" tiny_quiet g1
