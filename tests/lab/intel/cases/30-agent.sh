@@ -3,7 +3,7 @@
 # The whole profiler on an Intel host: a small guest under libvirt with the real agent and module
 # (intel/guest), profiled by vmprof start, stop and report.
 . /src/tests/lab/lib.sh
-plan 15
+plan 22
 f=/out/small.vmprof
 small=/usr/share/vmprof-lab/small/initrd
 
@@ -60,6 +60,25 @@ is "the guest's programs lead, under their own names, however short they ran" \
 	"burn_a_work burn-a, burn_b_work burn-b"
 at_least "guest kernel functions have names" \
 	"$(json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 10
-like "exit reasons have VMX's names" "$(vmprof report --exits $f)" 'EXTERNAL_INTERRUPT|external interrupt'
+
+# what exits cost: of the three ways in which the guest's program leaves, each from a function of its own
+vmprof report --exits --limit 15 $f 2>&1 | sed 's/^/# /'
+vmprof report --exits --json --limit 0 $f >/run/lab/exits.json
+# cost REASON [FUNCTION] - samples of the host's work for such exits
+cost()
+{
+	jq "[.domains[0].rows[] | select(.exit == \"$1\" and (\"${2:-}\" == \"\" or .function == \"${2:-}\" and .process == \"exits\")).samples] | add // 0" /run/lab/exits.json
+}
+while read -r reason function; do
+	at_least "$reason has a cost" "$(cost "$reason")" 30
+	at_least "... which is $function's (per cent)" "$(($(cost "$reason" "$function") * 100 / ($(cost "$reason") + 1)))" 90
+done <<-END
+	CPUID leave_by_cpuid
+	IO_INSTRUCTION leave_by_io
+	EPT_MISCONFIG leave_by_mmio
+END
+at_least "the timer's interrupts have theirs in the guest's programs" "$(jq '[.domains[0].rows[] |
+	select(.exit == "EXTERNAL_INTERRUPT" and (.function | test("^burn_[ab]_work$"))).samples] | add // 0' /run/lab/exits.json)" 30
+is "all of the VMM's time is in a row" "$(jq '[.domains[0].rows[].samples] | add' /run/lab/exits.json)" "$(json .totals.vmm)"
 is "nothing was lost" "$(json .losses.driver.total)" 0
 finish

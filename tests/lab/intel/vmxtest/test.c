@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test.c - vmxtest.ko: guest_vmx.c by itself, on a processor with VMX: what it says where there is
- * no VMCS, or another one, and what becomes of the VMCS's DEBUGCTL that it lends to a guest.
- *
- * With nmi=1 another pCPU sends NMIs to the first, which read the guest's state as those of a
- * counter do. What it sees is counted in /sys/module/vmxtest/parameters.
+ * no VMCS, or another one, and what becomes of the VMCS's DEBUGCTL that it lends to a guest. What
+ * it sees is counted in /sys/module/vmxtest/parameters.
  */
-#include <linux/delay.h>
-#include <linux/kthread.h>
 #include <linux/kvm_host.h>
 #include <linux/module.h>
 #include <linux/vmalloc.h>
-#include <asm/apic.h>
-#include <asm/nmi.h>
 #include <asm/vmx.h>
 #include "compat/compat.h"
 #include "guest.h"
@@ -29,19 +23,7 @@ COUNTER(kept);		/* ... until the exit */
 COUNTER(restored);	/* ... and has its own value again */
 COUNTER(refused);	/* a VMCS that was not verified: no data */
 COUNTER(believed);	/* the one that was: state, and not the guest's sample */
-COUNTER(nmis);
-COUNTER(nmi_guest);	/* found guest code */
-COUNTER(nmi_user);	/* ... of the guest's user space */
-COUNTER(nmi_loop);	/* ... between lo and hi */
-COUNTER(nmi_vmm);	/* found KVM, and the right VMCS */
-COUNTER(nmi_host);	/* found nothing that may be read */
 COUNTER(bad);		/* anything else */
-
-static bool nmi;
-module_param(nmi, bool, 0444);
-static ulong lo, hi;
-module_param(lo, ulong, 0644);
-module_param(hi, ulong, 0644);
 
 static u64 before;	/* one pCPU runs guests here: DEBUGCTL at the entry */
 static bool holds;
@@ -126,80 +108,6 @@ static int read_nothing(void)
 	return 0;
 }
 
-static bool sent;
-static u64 nmi_verified;
-static struct task_struct *sender;
-
-static int on_nmi(unsigned int type, struct pt_regs *regs)
-{
-	struct vmph_guest guest = {};
-	struct kvm_vcpu *vcpu;
-	int err;
-
-	if (smp_processor_id() || !xchg(&sent, false))
-		return NMI_DONE;
-	nmis++;
-	vcpu = vmph_running_vcpu();
-	if (!vcpu || user_mode(regs)) {
-		nmi_host++;
-		return NMI_HANDLED;
-	}
-	err = vmph_vmx_read(vcpu, &nmi_verified, true, &guest);
-	if (err) {
-		count(&nmi_host, err == -ENODATA);
-		return NMI_HANDLED;
-	}
-	if (!guest.in_guest) {
-		nmi_vmm++;
-		return NMI_HANDLED;
-	}
-	count(&nmi_guest, !(guest.exit_reason & 0xffff) && guest.ip == field(GUEST_RIP) &&
-	      (guest.exit_intr_info & INTR_INFO_INTR_TYPE_MASK) == INTR_TYPE_NMI_INTR);
-	nmi_user += guest.cpl == 3;
-	nmi_loop += guest.cpl == 3 && guest.ip >= lo && guest.ip < hi;
-	return NMI_HANDLED;
-}
-
-static int send(void *unused)
-{
-	while (!kthread_should_stop()) {
-		usleep_range(1000, 1100);
-		WRITE_ONCE(sent, true);
-		apic->send_IPI(0, NMI_VECTOR);
-	}
-	return 0;
-}
-
-static int nmi_start(void)
-{
-	int err;
-
-	if (!nmi)
-		return 0;
-	if (num_online_cpus() < 2)
-		return -ENODEV;
-	err = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "vmxtest");
-	if (err)
-		return err;
-	sender = kthread_create(send, NULL, "vmxtest");
-	if (IS_ERR(sender)) {
-		unregister_nmi_handler(NMI_LOCAL, "vmxtest");
-		return PTR_ERR(sender);
-	}
-	kthread_bind(sender, 1);
-	wake_up_process(sender);
-	return 0;
-}
-
-static void nmi_stop(void)
-{
-	if (!sender)
-		return;
-	kthread_stop(sender);
-	msleep(20);
-	unregister_nmi_handler(NMI_LOCAL, "vmxtest");
-}
-
 static int hooks_on(void)
 {
 	int err = vmph_kvm_trace_exit(on_exit, NULL, true);
@@ -220,15 +128,14 @@ static void hooks_off(void)
 
 static int __init vmxtest_init(void)
 {
-	int err = nmi ? 0 : read_nothing();
+	int err = read_nothing();
 
 	if (err)
 		return err;
 	err = vmph_running_vcpu_get();
 	if (err)
 		return err;
-	/* the hooks keep what they see for one pCPU */
-	err = nmi ? nmi_start() : hooks_on();
+	err = hooks_on();
 	if (err)
 		vmph_running_vcpu_put();
 	return err;
@@ -236,10 +143,7 @@ static int __init vmxtest_init(void)
 
 static void __exit vmxtest_exit(void)
 {
-	if (nmi)
-		nmi_stop();
-	else
-		hooks_off();
+	hooks_off();
 	vmph_running_vcpu_put();
 }
 
