@@ -50,6 +50,7 @@ struct vmp_vm {
 
 	struct vmp_tasks tasks;
 	struct vmp_agent agent;
+	struct vmp_kept kept;	/* its kernel's symbols */
 	uint8_t *batch;		/* frames not written yet */
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */

@@ -80,6 +80,7 @@ const char *vmp_collector_loss_text(const char *key)
 		{ "agent_dropped_frames", "messages of the agent that were not kept: no room, or over 16 GiB of them" },
 		{ "agent_dropped_hellos", "conversations that the agent began faster than one a second" },
 		{ "agent_dropped_requests", "requests that the agent did not read" },
+		{ "agent_dropped_ksyms", "times that kept kernel symbols were gone" },
 		{ "clock_bad_echoes", "clock measurements that contradicted each other" },
 		{ "objects_failed", "guest files that could not be fetched" },
 		{ "objects_failed_absent", "of them not there or not to be read" },
