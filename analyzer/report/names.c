@@ -77,7 +77,7 @@ const char *vmp_collector_loss_text(const char *key)
 		{ "agent_bad_frames", "damaged messages of the agent" },
 		{ "agent_bad_payloads", "messages of the agent with impossible content" },
 		{ "agent_seq_gaps", "messages of the agent that never arrived" },
-		{ "agent_dropped_frames", "messages of the agent that were not kept: no room, or over 16 GiB of them" },
+		{ "agent_dropped_frames", "messages of the agent that were not kept: no room, or over 2 GiB of them" },
 		{ "agent_dropped_hellos", "conversations that the agent began faster than one a second" },
 		{ "agent_dropped_requests", "requests that the agent did not read" },
 		{ "agent_dropped_ksyms", "times that kept kernel symbols were gone" },
