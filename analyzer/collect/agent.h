@@ -81,6 +81,8 @@ struct vmp_agent {
 	int hello_missed;	/* one came too fast: to be greeted when there is budget */
 	uint64_t tick_ns;
 	uint64_t heard_ns;	/* last byte */
+	uint64_t told_tsc;	/* guest's, of the last event ... */
+	uint64_t told_gaps;	/* ... and how many frames were missing by then */
 	int ksyms_whole;	/* all of the kernel's symbols are here */
 	int ksyms_begun;	/* a piece of them came since START */
 	uint64_t offer_bytes;	/* of them, that START told to have; 0 none */

@@ -515,6 +515,38 @@ static void test_module_refuses(void **state)
 	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, 0), "does not tell why"));
 }
 
+/* A snapshot of the conversation is loaded: what its agent says goes on from there, and is of no use. */
+static void test_guest_goes_back(void **state)
+{
+	struct vmprof_proc p = { .tsc = htole64(1000) };
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	p.tsc = htole64(900);		/* another vCPU's clock */
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	guest_seq++;			/* a lost message */
+	p.tsc = htole64(2000);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 6);
+	assert_int_equal(hear(&m), 0);
+	guest_seq -= 3;
+	p.tsc = htole64(950);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 6);
+	assert_int_equal(agent.counts.stale, 1);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 8);
+	assert_int_equal(hear(&m), 0);
+	assert_int_equal(agent.in.stats.seq_gaps, 2);	/* not four billion */
+}
+
 static void test_stop_without_agent(void **state)
 {
 	struct vmp_agent_msg m;
@@ -764,7 +796,7 @@ int main(void)
 		T(test_slow_agent), T(test_agent_dies_within_a_frame), T(test_versions),
 		T(test_left_over_frames), T(test_refused_messages), T(test_losses_add_up), T(test_credit),
 		T(test_talks_too_much), T(test_false_headers), T(test_hello_flood), T(test_keeps_no_more),
-		T(test_module_refuses), T(test_stop_without_agent), T(test_port_closed_by_guest),
+		T(test_module_refuses), T(test_guest_goes_back), T(test_stop_without_agent), T(test_port_closed_by_guest),
 		T(test_end_of_stream), K(test_symbols_are_kept), K(test_many_symbols_are_kept),
 		K(test_symbols_of_others), K(test_symbols_that_are_not_kept),
 	};
