@@ -33,7 +33,19 @@ static int read_token(struct vmp_cursor *c, struct vmp_msg_token *m)
 {
 	m->token = vmp_cursor_u64(c);
 	m->tsc = vmp_cursor_u64(c);
+	m->kept_bytes = 0;
+	m->kept_crc = 0;
 	return 1;
+}
+
+static int read_start(struct vmp_cursor *c, struct vmp_msg_token *m)
+{
+	read_token(c, m);
+	if (vmp_cursor_left(c) < sizeof(struct vmprof_kept))
+		return 1;
+	m->kept_bytes = vmp_cursor_u64(c);
+	m->kept_crc = vmp_cursor_u32(c);
+	return m->kept_bytes <= VMPROF_KSYMS_BYTES_MAX;
 }
 
 static int read_credit(struct vmp_cursor *c, struct vmp_msg_credit *m)
@@ -223,6 +235,7 @@ static int read_message(struct vmp_cursor *c, struct vmp_agent_msg *msg)
 	case VMPROF_MSG_HOST_HELLO:
 		return read_host_hello(c, &msg->host_hello);
 	case VMPROF_MSG_START:
+		return read_start(c, &msg->token);
 	case VMPROF_MSG_STOP:
 	case VMPROF_MSG_SNAP_BEGIN:
 	case VMPROF_MSG_SNAP_END:

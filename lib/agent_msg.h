@@ -35,6 +35,8 @@ struct vmp_msg_host_hello {
 struct vmp_msg_token {
 	uint64_t token;
 	uint64_t tsc;
+	uint64_t kept_bytes;		/* START: of kernel symbols that the host has; 0 none */
+	uint32_t kept_crc;
 };
 
 struct vmp_msg_credit {

@@ -103,9 +103,11 @@ void vmp_frame_give_up(struct vmp_frame_decoder *d)
 static void check_seq(struct vmp_frame_decoder *d, const struct vmprof_frame *f)
 {
 	int hello = f->type == VMPROF_MSG_HELLO || f->type == VMPROF_MSG_HOST_HELLO;
+	uint32_t gap = f->seq - d->next_seq;
 
-	if (!hello && f->seq != d->next_seq)
-		d->stats.seq_gaps += (uint32_t)(f->seq - d->next_seq);
+	/* back: the sender is not where it was, and how many are missing nobody knows */
+	if (!hello && gap)
+		d->stats.seq_gaps += gap <= INT32_MAX ? gap : 1;
 	d->next_seq = f->seq + 1;
 }
 

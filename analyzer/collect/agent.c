@@ -5,12 +5,14 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "crc32c.h"
 #include "util/text.h"
 
 #define CREDIT_BYTES	(1U << 20)	/* bulk on its way at most */
@@ -19,6 +21,7 @@
 #define HALF_FRAME_NS	5000000000ULL	/* the rest of a frame does not come any more */
 #define HELLO_NS	1000000000ULL
 #define UNASKED_VERSION	3		/* agents tell since then */
+#define KEPT_VERSION	6		/* ... leave out kernel symbols that we have */
 
 void vmp_agent_init(struct vmp_agent *a, uint64_t session, const struct vmp_agent_ops *ops,
 		    void *arg)
@@ -74,14 +77,44 @@ static void send_frame(struct vmp_agent *a, uint16_t type, const void *payload, 
 	flush_out(a);
 }
 
-static void send_token(struct vmp_agent *a, uint16_t type)
+static struct vmprof_token new_token(struct vmp_agent *a)
 {
-	struct vmprof_token t;
-
 	a->token++;
 	a->token_tsc = __rdtsc();
-	t = (struct vmprof_token){ htole64(a->token), htole64(a->token_tsc) };
-	send_frame(a, type, &t, sizeof(t));
+	return (struct vmprof_token){ htole64(a->token), htole64(a->token_tsc) };
+}
+
+/* The kernel's symbols of this boot.  Reading costs what hearing them would. */
+static int read_kept(struct vmp_agent *a, char **text, size_t *len)
+{
+	int err = a->kept && a->version >= KEPT_VERSION ? vmp_kept_read(a->kept, a->boot_id, text, len) : -ENOENT;
+
+	if (!err)
+		a->budget_bytes -= (int64_t)*len;
+	return err;
+}
+
+static void send_start(struct vmp_agent *a)
+{
+	struct {
+		struct vmprof_token token;
+		struct vmprof_kept kept;
+	} start = { 0 };
+	size_t len;
+	char *text;
+
+	a->offer_bytes = 0;
+	a->ksyms_begun = 0;
+	if (a->kept)
+		vmp_kept_drop(a->kept);
+	if (!read_kept(a, &text, &len)) {
+		a->offer_bytes = len;
+		a->offer_crc = vmp_crc32c(0, text, len);
+		start.kept = (struct vmprof_kept){ htole64(len), htole32(a->offer_crc), 0 };
+		free(text);
+	}
+	start.token = new_token(a);
+	send_frame(a, VMPROF_MSG_START, &start, a->offer_bytes ? sizeof(start) : sizeof(start.token));
 }
 
 static void greet(struct vmp_agent *a)
@@ -96,6 +129,7 @@ static void greet(struct vmp_agent *a)
 	a->seq = 0;
 	a->bulk_taken = 0;
 	a->hello_missed = 0;
+	a->told_tsc = 0;
 	send_frame(a, VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
 	set_state(a, VMP_AGENT_GREETED);
 }
@@ -114,10 +148,13 @@ static void give_credit(struct vmp_agent *a, uint32_t taken)
 
 void vmp_agent_stop(struct vmp_agent *a)
 {
+	struct vmprof_token t;
+
 	a->ending = 1;
 	if (a->state != VMP_AGENT_STARTED && a->state != VMP_AGENT_RUNNING)
 		return;
-	send_token(a, VMPROF_MSG_STOP);
+	t = new_token(a);
+	send_frame(a, VMPROF_MSG_STOP, &t, sizeof(t));
 	set_state(a, VMP_AGENT_STOPPING);
 }
 
@@ -171,7 +208,7 @@ static void on_hello(struct vmp_agent *a, const struct vmp_msg_hello *m)
 	}
 	if (a->state != VMP_AGENT_GREETED)
 		return;		/* the answer to a greeting before the last: START comes after both */
-	send_token(a, VMPROF_MSG_START);
+	send_start(a);
 	set_state(a, VMP_AGENT_STARTED);
 }
 
@@ -264,6 +301,85 @@ static int keep(struct vmp_agent *a, const struct vmprof_frame *f, const void *p
 	return 1;
 }
 
+/* The agent leaves out what we have: into the capture with it, as if it had come. */
+static void keep_kept(struct vmp_agent *a, uint32_t seq, uint64_t total)
+{
+	struct {
+		struct vmprof_ksyms head;
+		char text[VMPROF_FRAME_MAX - sizeof(struct vmprof_ksyms)];
+	} piece = { .head.total = htole64(total) };
+	struct vmprof_frame f = { .type = VMPROF_MSG_KSYMS, .seq = seq };
+	size_t at, n, len;
+	char *text;
+
+	if (read_kept(a, &text, &len)) {
+		a->counts.ksyms_gone++;
+		return;
+	}
+	if (len != a->offer_bytes || vmp_crc32c(0, text, len) != a->offer_crc) {
+		a->counts.ksyms_gone++;
+		goto free_text;
+	}
+	for (at = 0; at < len; at += n) {
+		n = len - at < sizeof(piece.text) ? len - at : sizeof(piece.text);
+		piece.head.offset = htole64(at);
+		memcpy(piece.text, text + at, n);
+		f.len = (uint32_t)(sizeof(piece.head) + n);
+		if (keep(a, &f, &piece))
+			a->counts.ksyms_kept += n;
+	}
+free_text:
+	free(text);
+}
+
+/* Return: 0, or -EBADMSG: a first piece that begins where we have nothing */
+static int on_ksyms(struct vmp_agent *a, uint32_t seq, const struct vmp_msg_ksyms *m)
+{
+	if (!a->ksyms_begun && m->offset) {
+		if (m->offset != a->offer_bytes)
+			return -EBADMSG;
+		keep_kept(a, seq, m->total);
+	}
+	a->ksyms_begun = 1;
+	if (a->kept)
+		vmp_kept_take(a->kept, a->boot_id, m);
+	return 0;
+}
+
+/* Events and snapshots come in the order of it.  0: not of these */
+static uint64_t event_tsc(const struct vmp_agent_msg *m)
+{
+	switch (m->type) {
+	case VMPROF_MSG_PROC:
+	case VMPROF_MSG_FORK:
+	case VMPROF_MSG_EXEC:
+	case VMPROF_MSG_COMM:
+	case VMPROF_MSG_EXIT:
+		return m->proc.tsc;
+	case VMPROF_MSG_MAP:
+		return m->map.tsc;
+	case VMPROF_MSG_SNAP_BEGIN:
+	case VMPROF_MSG_SNAP_END:
+		return m->token.tsc;
+	default:
+		return 0;
+	}
+}
+
+/* The guest was put back to a snapshot of this conversation: its agent goes on from there, with other frames
+   than the next, and of processes that nobody told us of. */
+static int went_back(struct vmp_agent *a, const struct vmp_agent_msg *m)
+{
+	const uint64_t tsc = event_tsc(m);
+	const int back = tsc < a->told_tsc && a->told_gaps != a->in.stats.seq_gaps;
+
+	if (!tsc)
+		return 0;
+	a->told_tsc = tsc;
+	a->told_gaps = a->in.stats.seq_gaps;
+	return back;
+}
+
 static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
 {
 	struct vmp_agent_msg m;
@@ -283,6 +399,14 @@ static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const vo
 	}
 	if (f->type == VMPROF_MSG_HELLO && hello_comes_too_fast(a))
 		return;
+	if (went_back(a, &m) && !a->ending) {
+		greet(a);
+		return;
+	}
+	if (f->type == VMPROF_MSG_KSYMS && on_ksyms(a, f->seq, &m.ksyms)) {
+		a->counts.refused++;
+		return;
+	}
 	if (f->type == VMPROF_MSG_HELLO ? begins_conversation(a, &m.hello) : f->type != VMPROF_MSG_OBJECT)
 		kept = keep(a, f, payload);
 	on_message(a, &m, kept);

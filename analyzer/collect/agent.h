@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "agent_msg.h"
+#include "collect/kept.h"
 #include "frame.h"
 
 enum vmp_agent_state {
@@ -58,6 +59,8 @@ struct vmp_agent_counts {
 	uint64_t hellos_dropped;	/* they came too fast */
 	uint64_t lost[VMPROF_GLOST_NR];	/* told by the guest, all conversations */
 	uint64_t unsent;	/* our frames that the agent did not take */
+	uint64_t ksyms_kept;	/* bytes of kernel symbols that did not have to be sent ... */
+	uint64_t ksyms_gone;	/* ... and times that they were gone when the agent counted on them */
 	uint64_t clock_wrong;	/* echoes that contradict the clock relation */
 };
 
@@ -78,7 +81,13 @@ struct vmp_agent {
 	int hello_missed;	/* one came too fast: to be greeted when there is budget */
 	uint64_t tick_ns;
 	uint64_t heard_ns;	/* last byte */
+	uint64_t told_tsc;	/* guest's, of the last event ... */
+	uint64_t told_gaps;	/* ... and how many frames were missing by then */
 	int ksyms_whole;	/* all of the kernel's symbols are here */
+	int ksyms_begun;	/* a piece of them came since START */
+	uint64_t offer_bytes;	/* of them, that START told to have; 0 none */
+	uint32_t offer_crc;
+	struct vmp_kept *kept;	/* where they are kept; NULL nowhere */
 	int ending;		/* vmp_agent_stop() was called: nothing begins anew */
 
 	/* of the last HELLO */

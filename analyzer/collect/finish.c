@@ -211,9 +211,9 @@ static void write_vm_summary(const struct vmp_vm *vm, FILE *f)
 		",\"agent_bad_payloads\":%" PRIu64 ",\"agent_seq_gaps\":%" PRIu64
 		",\"agent_unknown\":%" PRIu64 ",\"agent_stale\":%" PRIu64
 		",\"agent_dropped_frames\":%" PRIu64 ",\"agent_dropped_hellos\":%" PRIu64
-		",\"agent_dropped_requests\":%" PRIu64,
+		",\"agent_dropped_requests\":%" PRIu64 ",\"agent_dropped_ksyms\":%" PRIu64,
 		in->bad_bytes, in->bad_frames, c->refused, in->seq_gaps, in->unknown, c->stale,
-		vmp_vm_dropped_frames(vm), c->hellos_dropped, c->unsent);
+		vmp_vm_dropped_frames(vm), c->hellos_dropped, c->unsent, c->ksyms_gone);
 	fputs(",\"agent_lost\":[", f);
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		fprintf(f, "%s%" PRIu64, i ? "," : "", c->lost[i]);

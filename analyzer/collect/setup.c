@@ -400,6 +400,10 @@ int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 
 	memcpy(&session, s->id, sizeof(session));
 	vmp_agent_init(&vm->agent, session, &ops, vm);
+	if (vm->objects.way != VMP_OBJECTS_NONE) {
+		vmp_kept_init(&vm->kept, vm->dom.uuid);
+		vm->agent.kept = &vm->kept;
+	}
 	vmp_store_vm(vm);
 	if (!vmp_read_maps(vm->dom.pid, &maps, &len)) {
 		vmp_store(s, VMPROF_CAP_HOST_MAPS, vm->dom.pid, maps, len, 0, 0);

@@ -40,11 +40,11 @@ static void write_vm(const struct vmp_vm *vm, FILE *f)
 	fprintf(f, ",\"hellos\":%" PRIu64 ",\"frames\":%" PRIu64 ",\"bytes\":%" PRIu64
 		",\"bad_bytes\":%" PRIu64 ",\"bad_frames\":%" PRIu64 ",\"bad_payloads\":%" PRIu64
 		",\"seq_gaps\":%" PRIu64 ",\"stale\":%" PRIu64 ",\"dropped_frames\":%" PRIu64
-		",\"dropped_hellos\":%" PRIu64 ",\"unsent\":%" PRIu64 ",\"kernel_symbols\":%s,\"lost\":[",
+		",\"dropped_hellos\":%" PRIu64 ",\"unsent\":%" PRIu64 ",\"kernel_symbols\":%s,\"kernel_symbols_kept\":%" PRIu64 ",\"lost\":[",
 		a->counts.hellos, a->counts.kept, a->counts.kept_bytes, a->in.stats.bad_bytes,
 		a->in.stats.bad_frames, a->counts.refused, a->in.stats.seq_gaps, a->counts.stale,
 		vmp_vm_dropped_frames(vm), a->counts.hellos_dropped, a->counts.unsent,
-		a->ksyms_whole ? "true" : "false");
+		a->ksyms_whole ? "true" : "false", a->counts.ksyms_kept);
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		fprintf(f, "%s%" PRIu64, i ? "," : "", a->counts.lost[i]);
 	fputs("]}}", f);

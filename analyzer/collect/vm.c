@@ -293,6 +293,7 @@ void vmp_vm_free(struct vmp_vm *vm)
 	if (vm->pidfd >= 0)
 		close(vm->pidfd);
 	vmp_sftp_close(vm->sftp);
+	vmp_kept_drop(&vm->kept);
 	vmp_fetch_free(&vm->fetch);
 	free(vm->vcpus);
 	free(vm->clocks);

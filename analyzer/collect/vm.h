@@ -41,7 +41,7 @@ struct vmp_vm {
 	int nr_ram;
 	int ram_moved;		/* the last reply told of other memory than the one before */
 	enum vmp_clock_source source;
-	int patched;		/* its QEMU knows query-vmprof */
+	int patched;		/* its QEMU knows query-vmprof, or was not asked yet */
 	int port_open;		/* -1 not known */
 	int channel_is_new;	/* added by this session: the agent starts only now */
 	int told;		/* lines about its agent's comings and goings */
@@ -50,6 +50,7 @@ struct vmp_vm {
 
 	struct vmp_tasks tasks;
 	struct vmp_agent agent;
+	struct vmp_kept kept;	/* its kernel's symbols */
 	uint8_t *batch;		/* frames not written yet */
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */

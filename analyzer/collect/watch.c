@@ -57,6 +57,7 @@ static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
 	s->unknown_vm = 0;
 	if (vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
 		return;
+	vm->patched = 1;	/* which the next round shows */
 	s->vms[s->nr_vms++] = vm;
 	vmp_info("%s: a new domain, QEMU is process %u", d->shown, d->pid);
 	vmp_session_add_vm(s, vm);
@@ -86,9 +87,11 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		       a->domain.xml.port == VMP_PORT_OPEN;
 	} else {
 		int was = vm->port_open;
+		int err = vmp_vm_take_qmp(vm, a->text, a->len, a->tsc_after, a->tsc_after - a->tsc_before);
 
-		if (vmp_vm_take_qmp(vm, a->text, a->len, a->tsc_after,
-				    a->tsc_after - a->tsc_before))
+		if (err == -ENOSYS)
+			vm->patched = 0;
+		if (err)
 			return;
 		vmp_store_clocks(vm);
 		if (vm->ram_moved)

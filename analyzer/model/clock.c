@@ -129,6 +129,18 @@ static uint64_t disagreement(const struct vmp_clock *c, const struct vmp_clock_p
 	return worst;
 }
 
+/* The first measurement that can be held against the driver: of a VM that waits for another's memory and
+   clock, what was measured before the driver saw it run means nothing. */
+static uint32_t first_that_counts(const struct vmp_clock *c)
+{
+	uint32_t i;
+
+	for (i = 0; c->driver.nr && i < c->measured.nr; i++)
+		if (c->measured.v[i].host_tsc >= c->driver.v[0].host_tsc)
+			return i;
+	return 0;	/* there is nothing else */
+}
+
 int vmp_clock_build(struct vmp_clock *c)
 {
 	uint64_t e;
@@ -148,7 +160,8 @@ int vmp_clock_build(struct vmp_clock *c)
 		return err;
 	/* Both are held against the pieces, whoever made them. */
 	c->error_tsc = disagreement(c, c->driver.v, c->driver.nr);
-	e = disagreement(c, c->measured.v, c->measured.nr);
+	i = first_that_counts(c);
+	e = disagreement(c, c->measured.v + i, c->measured.nr - i);
 	c->error_tsc = e > c->error_tsc ? e : c->error_tsc;
 	for (i = 0; !c->driver.nr && i < c->measured.nr; i++) {
 		e = c->measured.v[i].error_tsc;

@@ -43,6 +43,8 @@ static void add_event(struct in *in, struct vmp_guest_event *ev)
 	ev->epoch = in->m->boots.nr - 1;
 	ev->order = in->m->events.nr;
 	ev->nr_maps = in->m->maps.nr - ev->map;
+	if (ev->tsc > in->m->boots.v[ev->epoch].told_guest_tsc)
+		in->m->boots.v[ev->epoch].told_guest_tsc = ev->tsc;
 	if (vmp_vec_push(&in->m->events, *ev))
 		in->err = -ENOMEM;
 }
@@ -61,7 +63,8 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 	struct vmp_boot b = {
 		.flags = h->flags, .hello_guest_tsc = h->tsc, .hello_seen = in->seen, .events = m->events.nr,
 	};
-	const int is_same = last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id));
+	const int is_boot = last && !memcmp(last->boot_id, h->boot_id, sizeof(h->boot_id));
+	const int is_same = is_boot && h->tsc >= last->told_guest_tsc;
 	int i;
 
 	if (h->flags & VMPROF_HELLO_NO_MODULE) {
@@ -74,6 +77,7 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 		return;
 	}
 	m->hellos++;
+	m->went_back += is_boot && !is_same;
 	for (i = 0; i < VMPROF_GLOST_NR; i++) {
 		m->lost[i] += m->lost_now[i];
 		m->lost_now[i] = 0;

@@ -44,13 +44,14 @@ struct vmp_file {
 
 #define VMP_BOOTS_MAX	256	/* of a guest in one capture; later ones are taken for the last */
 
-/* One boot of the guest */
+/* One boot of the guest; two, if in it the guest went back in time (a snapshot was loaded) */
 struct vmp_boot {
 	uint8_t boot_id[16];
 	uint32_t flags;		/* VMPROF_HELLO_* */
 	uint32_t release;	/* string number */
 	uint32_t events;	/* of the machine's, when it said HELLO */
 	uint64_t hello_guest_tsc;
+	uint64_t told_guest_tsc;	/* the last moment that it told of */
 	uint64_t hello_seen;	/* host TSC by which HELLO had come, 0 unknown */
 	uint64_t hello_tsc;	/* host, once built */
 	uint64_t begin;		/* host TSC where its clock begins; 0 unknown */
@@ -81,6 +82,7 @@ struct vmp_machine {
 	uint32_t module_error;	/* ... and its errno */
 	uint32_t hellos;	/* conversations begun by the agent */
 	uint32_t more_boots;	/* over VMP_BOOTS_MAX */
+	uint32_t went_back;	/* times that the guest went back in time within a boot */
 	uint64_t frames, bad_frames;
 	uint64_t lost[VMPROF_GLOST_NR];		/* of ended conversations */
 	uint64_t lost_now[VMPROF_GLOST_NR];	/* of the current one */

@@ -6,7 +6,8 @@
  * an object's path is OWNER/KK/REST.  OWNER is its domain's UUID: what one
  * guest sent never serves another, whatever build-id it claims to have.  KK are
  * the first two characters of the rest of the key: the build-id in hex, or for
- * a file without one an "x" and a hash of what else names it.  A key holds
+ * a file without one an "x" and a hash of what else names it; the guest's kernel
+ * symbols have a key of their own (collect/kept.h).  A key holds
  * only what is checked, so nothing that a guest sends becomes a path.
  */
 #ifndef VMP_OBJCACHE_H
@@ -19,6 +20,7 @@
 
 #define VMP_OBJCACHE_DIR	"/var/cache/vmprof/objects"
 #define VMP_OBJKEY_OWNER_MAX	36	/* a UUID */
+#define VMP_OBJKEY_KSYMS	"xx0"	/* no file's: hex follows the first x there */
 #define VMP_OBJKEY_MAX		(VMP_OBJKEY_OWNER_MAX + 1 + 2 * VMPROF_BUILD_ID_MAX + 1)
 
 /** vmp_objcache_dir() - The cache's root: $VMPROF_OBJCACHE, else VMP_OBJCACHE_DIR. */

@@ -304,7 +304,9 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	key(out, "agent");
 	fputc('{', out);
 	number(out, "conversations", vm->hellos);
-	number(out, "boots", vm->boots.nr + vm->more_boots);
+	number(out, "boots", vm->boots.nr + vm->more_boots - vm->went_back);
+	if (vm->went_back)
+		number(out, "went_back", vm->went_back);
 	number(out, "frames", vm->frames);
 	number(out, "bad_frames", vm->bad_frames);
 	number(out, "events", vm->nr_events);

@@ -67,9 +67,12 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 	else if (vm->no_module)
 		note(n, "the agent went on without its module, %s: nobody told whose the address spaces of later processes are",
 		     vmp_no_module_text(why, vm->no_module, vm->module_error));
-	if (vm->boots.nr > 1)
+	if (vm->boots.nr > 1 + vm->went_back)
 		note(n, "the guest booted %" PRIu32 " times during the session",
-		     vm->boots.nr + vm->more_boots);
+		     vm->boots.nr + vm->more_boots - vm->went_back);
+	if (vm->went_back)
+		note(n, "the guest went back in time %" PRIu32 " times (a snapshot was loaded): what it told before does not hold after",
+		     vm->went_back);
 	if (vm->more_boots)
 		note(n, "  only %u are told apart: what ran in the last %" PRIu32 " may have wrong names or none",
 		     VMP_BOOTS_MAX, vm->more_boots);

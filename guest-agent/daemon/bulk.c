@@ -6,7 +6,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "crc32c.h"
 #include "log.h"
+
+#ifndef VMP_KALLSYMS
+#define VMP_KALLSYMS "/proc/kallsyms"
+#endif
 
 void vmp_bulk_init(struct vmp_bulk *bulk)
 {
@@ -21,15 +26,17 @@ void vmp_bulk_clear(struct vmp_bulk *bulk)
 	bulk->first = bulk->nr = 0;
 }
 
-void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module)
+void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module, uint64_t kept_bytes, uint32_t kept_crc)
 {
-	int ret = vmp_ksyms_open(&bulk->ksyms, "/proc/kallsyms", module);
+	int ret = vmp_ksyms_open(&bulk->ksyms, VMP_KALLSYMS, module);
 
 	if (ret)
 		vmp_log(VMP_LOG_NOTICE, "cannot read /proc/kallsyms: %s; the guest's kernel functions will have no names",
 			strerror(-ret));
 	bulk->ksyms_active = 1;
 	bulk->ksyms_sent = 0;
+	bulk->kept_bytes = kept_bytes;
+	bulk->kept_crc = kept_crc;
 }
 
 int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request)
@@ -67,6 +74,16 @@ static int send_ksyms(struct vmp_bulk *bulk, struct vmp_out *out)
 	return 1;
 }
 
+/* The whole text is here: does it begin with what the host has? */
+static void skip_kept(struct vmp_bulk *bulk)
+{
+	const struct vmp_ksyms *k = &bulk->ksyms;
+
+	if (bulk->kept_bytes && bulk->kept_bytes <= k->bytes &&
+	    vmp_crc32c(0, k->text, bulk->kept_bytes) == bulk->kept_crc)
+		bulk->ksyms_sent = bulk->kept_bytes;
+}
+
 static int step_ksyms(struct vmp_bulk *bulk, struct vmp_out *out)
 {
 	int ret;
@@ -77,7 +94,9 @@ static int step_ksyms(struct vmp_bulk *bulk, struct vmp_out *out)
 	if (ret < 0)
 		vmp_log(VMP_LOG_NOTICE, "cannot read /proc/kallsyms: %s; the guest's kernel functions will have no names",
 			strerror(-ret));
-	else if (!ret && !bulk->ksyms.bytes)
+	else if (!ret)
+		skip_kept(bulk);
+	if (!ret && !bulk->ksyms.bytes)
 		vmp_log(VMP_LOG_NOTICE, "/proc/kallsyms shows no addresses: vmprof-agent needs CAP_SYSLOG and kernel.kptr_restrict below 2");
 	return 1;
 }

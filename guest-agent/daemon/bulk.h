@@ -15,7 +15,9 @@
 
 struct vmp_bulk {
 	struct vmp_ksyms ksyms;
-	uint64_t ksyms_sent;		/* bytes */
+	uint64_t ksyms_sent;		/* bytes; that the host has, too */
+	uint64_t kept_bytes;		/* that it says to have; 0 none */
+	uint32_t kept_crc;
 	int ksyms_active;
 	struct vmp_msg_get_object request[VMP_BULK_REQUESTS];	/* a ring */
 	uint32_t first, nr;
@@ -26,8 +28,12 @@ void vmp_bulk_init(struct vmp_bulk *bulk);
 /** vmp_bulk_clear() - Forget requests and symbols. */
 void vmp_bulk_clear(struct vmp_bulk *bulk);
 
-/** vmp_bulk_ksyms() - Send the kernel's symbols (again); @module: as vmp_ksyms_open(). */
-void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module);
+/**
+ * vmp_bulk_ksyms() - Send the kernel's symbols (again).
+ * @module:     As vmp_ksyms_open().
+ * @kept_bytes: Of the text's beginning, with the checksum @kept_crc, are left out; 0 none.
+ */
+void vmp_bulk_ksyms(struct vmp_bulk *bulk, int module, uint64_t kept_bytes, uint32_t kept_crc);
 
 /** vmp_bulk_request() - Return: 0, or -ENOBUFS (too many wait). */
 int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request);

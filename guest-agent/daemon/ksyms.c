@@ -19,6 +19,7 @@ struct line {
 	unsigned long long address;
 	const char *p;
 	size_t len;
+	int made;		/* while the kernel runs, such as BPF programs: it has no end that is known */
 };
 
 void vmp_ksyms_init(struct vmp_ksyms *k)
@@ -78,12 +79,13 @@ static int compare_lines(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
+	if (x->made != y->made)
+		return x->made - y->made;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return x->p < y->p ? -1 : x->p > y->p;	/* keep the kernel's order of aliases */
 }
 
-/* Code that was made while the kernel runs, such as BPF programs: beside it lies code that has no symbol. */
 static int is_made(const struct line *line)
 {
 	return memmem(line->p, line->len, "\t[bpf]", 6) || memmem(line->p, line->len, "\t[__builtin__", 13);
@@ -95,7 +97,7 @@ static size_t put_symbol(char *to, const struct line *line, int module)
 	uint64_t bytes;
 
 	memcpy(to, line->p, line->len);
-	if (module < 0 || !is_made(line) || vmp_module_symbol(module, line->address, &bytes) || !bytes)
+	if (module < 0 || !line->made || vmp_module_symbol(module, line->address, &bytes) || !bytes)
 		return line->len;
 	return line->len - 1 + (size_t)sprintf(to + line->len - 1, "\t%llx\n", (unsigned long long)bytes);
 }
@@ -116,7 +118,8 @@ static int sort_lines(struct vmp_ksyms *k)
 		lines[i].address = strtoull(p, NULL, 16);
 		lines[i].p = p;
 		lines[i].len = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) + 1 - p);
-		made += (size_t)is_made(&lines[i]);
+		lines[i].made = is_made(&lines[i]);
+		made += (size_t)lines[i].made;
 	}
 	k->room = k->bytes + made * SIZE_BYTES + 1;	/* and what sprintf() ends with */
 	sorted = malloc(k->room);

@@ -16,7 +16,7 @@ struct vmp_ksyms {
 	size_t bytes;		/* of complete lines that were kept */
 	size_t partial;		/* bytes after them, of a line not read to its end */
 	size_t room;
-	int ready;		/* text is whole and sorted */
+	int ready;		/* text is whole and sorted, what comes and goes behind the rest */
 	int module;		/* the guest module's device, -1 none */
 };
 

@@ -224,14 +224,14 @@ static void on_start_refused(struct vmp_session *s, int error)
 	hello(s, VMPROF_HELLO_UNASKED);
 }
 
-static void on_start(struct vmp_session *s, uint64_t token)
+static void on_start(struct vmp_session *s, const struct vmp_msg_token *m)
 {
 	int ret = s->module >= 0 ? vmp_module_start(s->module) : 0;
 
 	if (s->module < 0)
 		start_sideband(s);
 	if (!ret)
-		ret = begin_snapshot(s, token);
+		ret = begin_snapshot(s, m->token);
 	if (ret && s->module >= 0) {
 		on_start_refused(s, ret);
 		return;
@@ -242,7 +242,7 @@ static void on_start(struct vmp_session *s, uint64_t token)
 	s->state = VMP_RUNNING;
 	s->modules_checked_ms = vmp_now_ms();
 	s->modules = vmp_ksyms_modules(MODULES_PATH);
-	vmp_bulk_ksyms(&s->bulk, s->module);
+	vmp_bulk_ksyms(&s->bulk, s->module, m->kept_bytes, m->kept_crc);
 }
 
 /* Modules came or went: the kernel's symbols are sent again. */
@@ -257,7 +257,7 @@ static void check_modules(struct vmp_session *s)
 	if (modules == s->modules)
 		return;
 	s->modules = modules;
-	vmp_bulk_ksyms(&s->bulk, s->module);
+	vmp_bulk_ksyms(&s->bulk, s->module, 0, 0);
 }
 
 /* Ask for the last snapshot; while another one is being made, later. */
@@ -297,7 +297,7 @@ static int on_message(struct vmp_session *s, const struct vmp_agent_msg *m)
 	case VMPROF_MSG_START:
 		if (s->state != VMP_READY)
 			return -EPROTO;
-		on_start(s, m->token.token);
+		on_start(s, &m->token);
 		return 0;
 	case VMPROF_MSG_STOP:
 		if (s->state != VMP_RUNNING && s->state != VMP_READY)

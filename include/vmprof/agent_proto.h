@@ -23,7 +23,7 @@
  *       HELLO                        ------>
  *                                    <------    START(token)
  *       SNAP_BEGIN(token) PROC, MAP... SNAP_END(token)
- *       KSYMS...                     ------>    (bulk: within CREDIT)
+ *       KSYMS...                     ------>    (bulk: within CREDIT; without what the host has kept)
  *       TASKS                        ------>    (to hosts of version 4 on)
  *       FORK EXEC COMM MAP EXIT ...  ------>
  *       JITMAP...                    ------>    (bulk; to hosts of version 2 on)
@@ -72,8 +72,9 @@
 #include <linux/types.h>
 
 #define VMPROF_PORT_NAME	"org.vmprof.agent.0"
-#define VMPROF_PROTO_VERSION	5	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
-					   there is no module, or no TASKS */
+#define VMPROF_PROTO_VERSION	6	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
+					   there is no module, or no TASKS; 6: kernel symbols
+					   that the host has kept */
 #define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
 
 #define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
@@ -149,6 +150,18 @@ struct vmprof_host_hello {
 struct vmprof_token {
 	__le64 token;		/* chosen by the host, echoed by the agent */
 	__le64 tsc;		/* sender's TSC when it was sent */
+	/* struct vmprof_kept kept;  in START to agents of version 6 on, if there is something */
+};
+
+/*
+ * The host has the kernel symbols of this boot, as its HELLO named it, from an earlier
+ * conversation.  An agent whose text begins with the same bytes leaves these out, the
+ * first time that it sends KSYMS.
+ */
+struct vmprof_kept {
+	__le64 bytes;		/* from the text's beginning on, > 0 */
+	__le32 crc;		/* CRC-32C of them */
+	__le32 reserved;
 };
 
 struct vmprof_credit {
@@ -295,8 +308,12 @@ struct vmprof_agent_lost {
  *   "address type name[\t[module][\tbytes]]\n"
  * with the symbol's length, hexadecimal, where the agent knows it: of code that the
  * kernel made (modules bpf and __builtin__*), beside which lies code without symbols.
+ * Made code comes and goes; agents of version 6 on put it behind everything else.
  * A line may span two pieces.  total is the same in all of them.  Modules that
  * come or go while the session runs make the agent send all of it again.
+ * A first piece whose offset is START's kept.bytes stands for what the host has kept, and
+ * follows it; where nothing follows, it has no text and its offset is the total.  Any other first
+ * piece begins at 0.
  */
 struct vmprof_ksyms {
 	__le64 offset;
@@ -375,6 +392,7 @@ struct vmprof_object {
 _Static_assert(sizeof(struct vmprof_frame) == 24, "proto size");
 _Static_assert(sizeof(struct vmprof_host_hello) == 24, "proto size");
 _Static_assert(sizeof(struct vmprof_token) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_kept) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_credit) == 8, "proto size");
 _Static_assert(sizeof(struct vmprof_get_object) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_hello) == 56, "proto size");

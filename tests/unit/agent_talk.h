@@ -34,6 +34,8 @@ static char debug_root[] = "/tmp/vmprof-debug.XXXXXX";
 #include "guest-agent/daemon/ksyms.c"
 #include "guest-agent/daemon/out.c"
 #undef WRITE_MAX
+static const char *kallsyms = "/proc/kallsyms";
+#define VMP_KALLSYMS kallsyms
 #include "guest-agent/daemon/bulk.c"
 #include "guest-agent/daemon/jit.c"
 #include "guest-agent/daemon/procfs.c"

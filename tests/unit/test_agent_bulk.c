@@ -29,6 +29,78 @@ static void test_modules_change(void **state)
 	}
 }
 
+#define LASTING	"ffffffff81000000 T one\nffffffff81000010 t two\n"
+
+/* One conversation with a host that says to have so much: what the agent sends, from where on */
+static uint64_t symbols_sent(uint64_t kept_bytes, uint32_t kept_crc, char *text)
+{
+	struct {
+		struct vmprof_token token;
+		struct vmprof_kept kept;
+	} s = { .kept = { htole64(kept_bytes), htole32(kept_crc), 0 } };
+	uint64_t begin, at;
+	struct vmp_agent_msg m;
+
+	greet(1 << 20);
+	hear_type(VMPROF_MSG_HELLO);
+	tell(VMPROF_MSG_START, &s, sizeof(s));
+	m = hear_type(VMPROF_MSG_KSYMS);
+	begin = at = m.ksyms.offset;
+	*text = 0;
+	for (; m.type; m = hear()) {
+		if (m.type != VMPROF_MSG_KSYMS)
+			continue;
+		assert_int_equal(m.ksyms.offset, at);
+		assert_true(strlen(text) + m.ksyms.text.len < 256);
+		strncat(text, m.ksyms.text.p, m.ksyms.text.len);
+		at += m.ksyms.text.len;
+		if (at == m.ksyms.total)
+			break;
+	}
+	assert_int_equal(m.type, VMPROF_MSG_KSYMS);
+	assert_clean();
+	return begin;
+}
+
+/* What the host has kept is not sent again; anything else is. */
+static void test_kept_symbols(void **state)
+{
+	static const char file[] = "/tmp/vmprof-kallsyms";
+	static const char bpf[] = "ffffffff80000000 t bpf_prog_1\t[bpf]\n";
+	const uint64_t len = strlen(LASTING);
+	const uint32_t crc = vmp_crc32c(0, LASTING, len);
+	char text[256];
+	FILE *f;
+
+	(void)state;
+	kallsyms = file;
+	f = fopen(file, "we");
+	assert_non_null(f);
+	fprintf(f, "%s%s", bpf, LASTING);
+	fclose(f);
+	assert_int_equal(symbols_sent(0, 0, text), 0);
+	assert_string_equal(text, LASTING "ffffffff80000000 t bpf_prog_1\t[bpf]\n");
+	assert_int_equal(symbols_sent(len, crc, text), len);
+	assert_string_equal(text, bpf);
+	assert_int_equal(symbols_sent(len, crc + 1, text), 0);
+	assert_int_equal(symbols_sent(len - 1, crc, text), 0);
+	assert_int_equal(symbols_sent(VMPROF_KSYMS_BYTES_MAX, crc, text), 0);	/* more than there is */
+
+	/* nothing but that: a piece without text */
+	f = fopen(file, "we");
+	fputs(LASTING, f);
+	fclose(f);
+	assert_int_equal(symbols_sent(len, crc, text), len);
+	assert_string_equal(text, "");
+
+	/* modules that come later: all of it, from the beginning */
+	agent.modules++;
+	agent.modules_checked_ms -= MODULES_CHECK_MS;
+	assert_int_equal(hear_type(VMPROF_MSG_KSYMS).ksyms.offset, 0);
+	unlink(file);
+	kallsyms = "/proc/kallsyms";
+}
+
 /* The vdso as an object, whole, in pieces, within the credit */
 static void test_object(void **state)
 {
@@ -301,7 +373,7 @@ static void test_stuck_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_modules_change), T(test_object), T(test_debug_file), T(test_jit_map),
+		T(test_modules_change), T(test_kept_symbols), T(test_object), T(test_debug_file), T(test_jit_map),
 		T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
 	};
 

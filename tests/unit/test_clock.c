@@ -85,6 +85,22 @@ static void test_clock_sources(void **state)
 	vmp_clock_free(&c);
 }
 
+/* A VM that waits for another's memory has no clock yet */
+static void test_clock_comes_later(void **state)
+{
+	struct vmp_clock c = { 0 };
+
+	(void)state;
+	add(&c, 0, point(1000, 0, 100));
+	add(&c, 1, point(2000, 0, 7000000));
+	assert_int_equal(vmp_clock_build(&c), 0);
+	assert_int_equal(c.error_tsc, 7000000 - 100);	/* nobody else says how good it is */
+	add(&c, 0, point(3000, 0, 7000002));
+	assert_int_equal(vmp_clock_build(&c), 0);
+	assert_int_equal(c.error_tsc, 2);
+	vmp_clock_free(&c);
+}
+
 /* No clock at all: the quickest message is the best guess. */
 static void test_clock_by_arrival(void **state)
 {
@@ -127,7 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_migration), cmocka_unit_test(test_clock_moves), cmocka_unit_test(test_clock_skew),
 		cmocka_unit_test(test_clock_ratio), cmocka_unit_test(test_clock_sources),
-		cmocka_unit_test(test_clock_by_arrival),
+		cmocka_unit_test(test_clock_by_arrival), cmocka_unit_test(test_clock_comes_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "collect/agent.h"
+#include "crc32c.h"
+#include "gen.h"
+#include "util/file.h"
 
 #define SECOND 1000000000ULL
 
@@ -23,6 +26,24 @@ static uint64_t now_ns;
 static int kept, objects, object_wanted, tasks_kept, tasks_unkept;
 static uint16_t last_kept;
 
+/* Text of the kernel's symbols, put together as a reader does */
+static char symbols[1 << 21];
+static size_t symbols_len;
+
+static void keep_symbols(const void *payload, uint32_t len)
+{
+	const struct vmprof_ksyms *k = payload;
+	const uint64_t offset = le64toh(k->offset);
+
+	if (!offset)
+		symbols_len = 0;
+	if (offset != symbols_len || offset + len >= sizeof(symbols))
+		return;
+	memcpy(symbols + offset, k + 1, len - sizeof(*k));
+	symbols_len += len - sizeof(*k);
+	symbols[symbols_len] = 0;
+}
+
 static void keep(void *arg, const struct vmprof_frame *wire, const void *payload, uint32_t len)
 {
 	struct vmprof_frame again;
@@ -33,6 +54,8 @@ static void keep(void *arg, const struct vmprof_frame *wire, const void *payload
 	assert_memory_equal(&again, wire, sizeof(again));
 	last_kept = le16toh(wire->type);
 	kept++;
+	if (last_kept == VMPROF_MSG_KSYMS)
+		keep_symbols(payload, len);
 }
 
 static int object(void *arg, const struct vmp_msg_object *o)
@@ -492,6 +515,38 @@ static void test_module_refuses(void **state)
 	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, 0), "does not tell why"));
 }
 
+/* A snapshot of the conversation is loaded: what its agent says goes on from there, and is of no use. */
+static void test_guest_goes_back(void **state)
+{
+	struct vmprof_proc p = { .tsc = htole64(1000) };
+	struct vmp_agent_msg m;
+
+	(void)state;
+	get_running();
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	p.tsc = htole64(900);		/* another vCPU's clock */
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	guest_seq++;			/* a lost message */
+	p.tsc = htole64(2000);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 6);
+	assert_int_equal(hear(&m), 0);
+	guest_seq -= 3;
+	p.tsc = htole64(950);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(agent.state, VMP_AGENT_GREETED);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 6);
+	assert_int_equal(agent.counts.stale, 1);
+	assert_int_equal(hear(&m), VMPROF_MSG_HOST_HELLO);
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	say(VMPROF_MSG_COMM, &p, sizeof(p));
+	assert_int_equal(kept, 8);
+	assert_int_equal(hear(&m), 0);
+	assert_int_equal(agent.in.stats.seq_gaps, 2);	/* not four billion */
+}
+
 static void test_stop_without_agent(void **state)
 {
 	struct vmp_agent_msg m;
@@ -528,7 +583,211 @@ static void test_end_of_stream(void **state)
 	assert_int_equal(vmp_agent_events(&agent), 0);
 }
 
+/* ------------------------------------------------- kernel symbols that are kept */
+
+#define LASTING	"ffffffff81000000 T one\nffffffff81000010 t two\n"
+#define MADE	"ffffffff80000000 t bpf_prog_1\t[bpf]\n"
+#define MADE2	"ffffffff80000040 t tramp\t[__builtin__ftrace]\t40\n"
+
+static char *cache;
+static struct vmp_kept store_of[2];
+
+static void symbols_piece(uint64_t offset, uint64_t total, const char *text)
+{
+	struct {
+		struct vmprof_ksyms k;
+		char text[60000];
+	} m = { .k = { htole64(offset), htole64(total) } };
+
+	strcpy(m.text, text);
+	say(VMPROF_MSG_KSYMS, &m, sizeof(m.k) + strlen(text));
+}
+
+/* A new conversation of a boot, up to START, which says what the host has of it */
+static struct vmp_msg_token begin_again(uint32_t version, uint8_t boot)
+{
+	struct vmprof_hello h = {
+		.version = htole32(version), .compat = htole32(1), .flags = htole32(VMPROF_HELLO_UNASKED), .boot_id = { boot },
+	};
+	struct vmp_agent_msg m;
+
+	symbols_len = 0;
+	symbols[0] = 0;
+	now_ns += 2 * SECOND;
+	vmp_agent_tick(&agent, now_ns);
+	if (version < 3)
+		h.flags = 0;
+	while (hear(&m))
+		;
+	guest_seq = 0;
+	say(VMPROF_MSG_HELLO, &h, sizeof(h));
+	while (hear(&m) != VMPROF_MSG_HOST_HELLO)
+		;
+	h.flags = 0;
+	guest_seq = 0;
+	say(VMPROF_MSG_HELLO, &h, sizeof(h));
+	assert_int_equal(hear(&m), VMPROF_MSG_START);
+	return m.token;
+}
+
+static int connect_kept(void **state)
+{
+	cache = gen_dir();
+	setenv("VMPROF_OBJCACHE", cache, 1);
+	vmp_kept_init(&store_of[0], "uuid-1");
+	vmp_kept_init(&store_of[1], "uuid-2");
+	if (connect_pair(state))
+		return -1;
+	agent.kept = &store_of[0];
+	return 0;
+}
+
+static int close_kept(void **state)
+{
+	vmp_kept_drop(&store_of[0]);
+	vmp_kept_drop(&store_of[1]);
+	gen_rmdir(cache);
+	return close_pair(state);
+}
+
+static void test_symbols_are_kept(void **state)
+{
+	const uint64_t len = strlen(LASTING);
+	struct vmp_msg_token start;
+	int64_t budget;
+
+	(void)state;
+	start = begin_again(VMPROF_PROTO_VERSION, 1);
+	assert_int_equal(start.kept_bytes, 0);
+	symbols_piece(0, len + strlen(MADE), LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 0);	/* it was not whole */
+	symbols_piece(0, len + strlen(MADE), LASTING);
+	symbols_piece(len, len + strlen(MADE), MADE);
+	assert_true(agent.ksyms_whole);
+
+	/* what comes and goes is sent each time */
+	start = begin_again(VMPROF_PROTO_VERSION, 1);
+	assert_int_equal(start.kept_bytes, len);
+	assert_int_equal(start.kept_crc, vmp_crc32c(0, LASTING, len));
+	assert_false(agent.ksyms_whole);
+	budget = agent.budget_bytes;
+	symbols_piece(len, len + strlen(MADE2), MADE2);
+	assert_string_equal(symbols, LASTING MADE2);
+	assert_true(agent.ksyms_whole);
+	assert_int_equal(agent.counts.ksyms_kept, len);
+	assert_int_equal(budget - agent.budget_bytes, len + strlen(MADE2) +	/* as if it had come */
+			 sizeof(struct vmprof_ksyms) + sizeof(struct vmprof_frame));
+
+	/* nothing else is there */
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, len);
+	symbols_piece(len, len, "");
+	assert_string_equal(symbols, LASTING);
+	assert_true(agent.ksyms_whole);
+
+	/* a module was loaded meanwhile, and one more in the session */
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	symbols_piece(0, strlen(LASTING LASTING), LASTING LASTING);
+	assert_string_equal(symbols, LASTING LASTING);
+	symbols_piece(0, strlen(LASTING LASTING LASTING), LASTING LASTING LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 3 * len);
+
+	/* with a gap it is not whole */
+	symbols_piece(0, 4 * len, LASTING);
+	symbols_piece(2 * len, 4 * len, LASTING);
+	symbols_piece(2 * len, 4 * len, LASTING LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 3 * len);
+	assert_int_equal(agent.counts.refused + agent.counts.ksyms_gone + agent.counts.dropped, 0);
+}
+
+/* More than one message holds */
+static void test_many_symbols_are_kept(void **state)
+{
+	static char half[31 * 1900 + 1];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i + 1 < sizeof(half); i += 31)
+		snprintf(half + i, 32, "ffffffff81%06zx T function%03zx\n", i, i % 0xfff);
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	symbols_piece(0, 117800, half);
+	symbols_piece(58900, 117800, half);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 117800);
+	symbols_piece(117800, 117800, "");
+	assert_int_equal(symbols_len, 117800);
+	assert_memory_equal(symbols, half, 58900);
+	assert_memory_equal(symbols + 58900, half, 58900);
+}
+
+/* Of another boot, another domain, to an agent that would not understand: not told */
+static void test_symbols_of_others(void **state)
+{
+	(void)state;
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	symbols_piece(0, strlen(LASTING), LASTING);
+	assert_int_equal(begin_again(5, 1).kept_bytes, 0);
+	assert_int_equal(begin_again(1, 1).kept_bytes, 0);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 2).kept_bytes, 0);
+	agent.kept = &store_of[1];
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 0);
+	agent.kept = NULL;
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 0);
+	agent.kept = &store_of[0];
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, strlen(LASTING));
+	/* another boot takes its place; of an old agent's text, whose order is another, nothing is of use */
+	begin_again(5, 2);
+	symbols_piece(0, strlen(MADE LASTING), MADE LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, strlen(LASTING));
+	begin_again(VMPROF_PROTO_VERSION, 2);
+	symbols_piece(0, strlen(LASTING), LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, 0);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 2).kept_bytes, strlen(LASTING));
+	/* what is no domain's name is no folder */
+	vmp_kept_init(&store_of[0], "../uuid-2");
+	begin_again(VMPROF_PROTO_VERSION, 3);
+	symbols_piece(0, strlen(LASTING), LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 3).kept_bytes, 0);
+}
+
+/* It counts on what the host does not have: no symbols, which is counted, and nothing else */
+static void test_symbols_that_are_not_kept(void **state)
+{
+	char path[512];
+
+	(void)state;
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	symbols_piece(4096, 4096, "");
+	symbols_piece(4096, 4096 + strlen(MADE), MADE);
+	assert_int_equal(agent.counts.refused, 2);
+	assert_false(agent.ksyms_whole);
+	assert_int_equal(symbols_len, 0);
+	symbols_piece(0, strlen(LASTING), LASTING);
+	assert_true(agent.ksyms_whole);
+
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	symbols_piece(strlen(LASTING) - 1, strlen(LASTING), "\n");
+	assert_int_equal(agent.counts.refused, 3);
+	symbols_piece(strlen(LASTING), strlen(LASTING), "");
+	assert_string_equal(symbols, LASTING);
+	symbols_piece(strlen(LASTING), strlen(LASTING), "");	/* again: once is enough */
+	assert_int_equal(agent.counts.ksyms_kept, strlen(LASTING));
+
+	/* it was replaced, then removed, after START had told of it */
+	assert_int_equal(vmp_objcache_path(path, sizeof(path), store_of[0].key), 0);
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	assert_int_equal(vmp_file_write(path, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0another text", 28), 0);
+	symbols_piece(strlen(LASTING), strlen(LASTING), "");
+	assert_int_equal(agent.counts.ksyms_gone, 1);
+	assert_int_equal(symbols_len, 0);
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	assert_int_equal(unlink(path), 0);
+	symbols_piece(12, 12, "");
+	assert_int_equal(agent.counts.ksyms_gone, 2);
+	assert_int_equal(symbols_len, 0);
+	assert_true(agent.ksyms_whole);		/* nothing more is waited for */
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, connect_pair, close_pair)
+#define K(name) cmocka_unit_test_setup_teardown(name, connect_kept, close_kept)
 
 int main(void)
 {
@@ -537,8 +796,9 @@ int main(void)
 		T(test_slow_agent), T(test_agent_dies_within_a_frame), T(test_versions),
 		T(test_left_over_frames), T(test_refused_messages), T(test_losses_add_up), T(test_credit),
 		T(test_talks_too_much), T(test_false_headers), T(test_hello_flood), T(test_keeps_no_more),
-		T(test_module_refuses), T(test_stop_without_agent), T(test_port_closed_by_guest),
-		T(test_end_of_stream),
+		T(test_module_refuses), T(test_guest_goes_back), T(test_stop_without_agent), T(test_port_closed_by_guest),
+		T(test_end_of_stream), K(test_symbols_are_kept), K(test_many_symbols_are_kept),
+		K(test_symbols_of_others), K(test_symbols_that_are_not_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

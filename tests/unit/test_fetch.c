@@ -87,6 +87,17 @@ static void test_fetch_refuses(void **state)
 	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
 }
 
+static void test_fetch_many(void **state)
+{
+	(void)state;
+	assert_int_equal(add(1, 8, NULL, 0, "u-1/abcd"), 0);
+	fetch.nr = VMP_FETCH_MAX;
+	assert_int_equal(add(2, 8, NULL, 0, "u-1/abce"), -ENOBUFS);
+	assert_int_equal(fetch.why[VMP_FETCH_OVER], 1);
+	fetch.nr = 1;
+	assert_int_equal(add(2, 8, NULL, 0, "u-1/abce"), 0);
+}
+
 /* --objects none: nothing is asked for, and that is no failure */
 static void test_fetch_forbidden(void **state)
 {
@@ -276,7 +287,7 @@ static void test_cache_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fetch), T(test_fetch_refuses), T(test_fetch_forbidden), T(test_fetch_debug),
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_debug),
 		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
 	};
 

@@ -70,6 +70,8 @@ static void join(struct peer *p, uint32_t id, const char *name)
 	p->fd = pair[1];
 	vmp_fetch_init(&p->vm.fetch);
 	vmp_agent_init(&p->vm.agent, 0x1234, &ops, &p->vm);
+	vmp_kept_init(&p->vm.kept, name);
+	p->vm.agent.kept = &p->vm.kept;
 	session.vms[session.nr_vms++] = &p->vm;
 	vmp_agent_adopt(&p->vm.agent, pair[0], now_ns);
 }
@@ -77,6 +79,7 @@ static void join(struct peer *p, uint32_t id, const char *name)
 static void leave(struct peer *p)
 {
 	vmp_agent_close(&p->vm.agent);
+	vmp_kept_drop(&p->vm.kept);
 	vmp_fetch_free(&p->vm.fetch);
 	free(p->vm.batch);
 	close(p->fd);
@@ -241,11 +244,12 @@ static void hostile(size_t bomb_bytes)
 {
 	static const char symbols[] = "ffffffff81000000 T " EVIL "\nffffffff81000000 T %n%s\nnonsense\n\n";
 	struct vmprof_hello hello = {
-		.version = 1, .compat = 1, .nr_cpus = UINT32_MAX, .release_len = sizeof(EVIL) - 1,
+		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .release_len = sizeof(EVIL) - 1,
 		.tsc = 1500 + GEN_OFFSET,
 	};
 	struct vmprof_proc proc = { .tsc = 1600 + GEN_OFFSET, .cr3 = CR3, .pid = 10, .tgid = 10 };
 	struct vmprof_ksyms ksyms = { .total = sizeof(symbols) - 1 };
+	struct vmprof_ksyms kept = { .offset = 4096, .total = 4096 };
 	static const char made[] = "0 ffffffffffffffff everything\n\nnonsense\na00000 2000 " EVIL "\n";
 	struct vmprof_jitmap jitmap = { .tsc = 1600 + GEN_OFFSET, .tgid = 10 };
 	struct vmprof_object object = { .file = 1, .total = 12 };
@@ -270,6 +274,8 @@ static void hostile(size_t bomb_bytes)
 	lie(VMPROF_MSG_JITMAP, &jitmap, sizeof(jitmap), made, sizeof(made) - 1);
 	lie(VMPROF_MSG_OBJECT, &object, sizeof(object), "unasked", 7);
 	lie_with_lengths();
+	lie(VMPROF_MSG_KSYMS, &kept, sizeof(kept), NULL, 0);	/* the host has nothing of it */
+	assert_int_equal(web02.vm.agent.ksyms_whole, 0);
 	lie(VMPROF_MSG_KSYMS, &ksyms, sizeof(ksyms), symbols, sizeof(symbols) - 1);
 	lie(VMPROF_MSG_LOST, &lost, sizeof(lost), NULL, 0);
 	lost.count[0] = 5;				/* it takes that back */
@@ -530,7 +536,7 @@ static void test_hostile_guest(void **state)
 	gen_rmdir(cache);
 
 	run_session(1);
-	assert_true(web02.vm.agent.counts.refused >= 8);
+	assert_true(web02.vm.agent.counts.refused >= 11);
 	assert_true(web02.vm.agent.in.stats.bad_bytes > 8192 / 2);
 	assert_true(web02.vm.agent.in.stats.bad_frames >= 1);
 	assert_true(web02.vm.agent.out_len < sizeof(web02.vm.agent.out));
@@ -542,7 +548,7 @@ static void test_hostile_guest(void **state)
 	/* files: each below its own domain, whole or not there, none elsewhere */
 	files_seen = 0;
 	assert_int_equal(nftw(cache, in_its_place, 8, FTW_PHYS), 0);
-	assert_int_equal(files_seen, 3);
+	assert_int_equal(files_seen, 5);		/* two are kernel symbols */
 	assert_int_equal(access("/tmp/vmprof-evil", F_OK), -1);
 
 	beside = vmprof("report --limit 0", &kib);

@@ -151,6 +151,42 @@ static void test_two_reboots(void **state)
 	assert_int_equal(of_process("web01", "third", 10), 2);
 }
 
+/*
+ * A snapshot is loaded: the same boot once more, from an earlier moment on.  What the guest told of the time
+ * that it lost would fit the clock after it, and the other way round.
+ */
+static void test_snapshot_is_loaded(void **state)
+{
+	(void)state;
+	g.records_len = 0;
+	g.offset = 500000;
+	gen_clock_at(&g, GEN_VM, 0, 1000, g.offset);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "before");
+	gen_proc(&g, VMPROF_MSG_FORK, 90000, CR3_B, 9, 1, 0, "undone");
+	g.offset -= 98000;		/* the guest is at 2000 again when the host is at 100000 */
+	gen_clock_at(&g, GEN_VM, 0, 100010, g.offset);
+	gen_hello(&g, 150000, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 151000, CR3_A, 10, 1, 0, "after");
+	gen_proc(&g, VMPROF_MSG_FORK, 160000, CR3_C, 9, 1, 0, "again");
+	gen_guest(&g, GEN_VM, 50000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 62005, CR3_C, 3, CODE, 2);	/* nobody's yet */
+	gen_guest(&g, GEN_VM, 90005, CR3_B, 3, CODE, 4);
+	gen_guest(&g, GEN_VM, 120000, CR3_A, 3, CODE, 8);
+	gen_guest(&g, GEN_VM, 120000, CR3_B, 3, CODE, 16);	/* no more */
+	gen_guest(&g, GEN_VM, 160005, CR3_C, 3, CODE, 32);
+	gen_guest(&g, GEN_VM, 195000, CR3_B, 3, CODE, 64);
+	finish();
+	assert_int_equal(model->vms.v[0].boots.nr, 2);
+	assert_int_equal(model->vms.v[0].went_back, 1);
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "before", 10), 1);
+	assert_int_equal(of_process("web01", "undone", 9), 4);
+	assert_int_equal(of_process("web01", "after", 10), 8);
+	assert_int_equal(of_process("web01", "again", 9), 32);
+	assert_int_equal(of_process("web01", "[unknown]", VMP_NONE), 2 + 16 + 64);
+}
+
 /* A guest may say that it booted as often as it likes: memory and time stay bounded. */
 static void test_boot_flood(void **state)
 {
@@ -200,7 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_restart_closes), T(test_restart_without_snapshot), T(test_final_snapshot),
 		T(test_first_snapshot), T(test_reboot), T(test_reboot_without_arrival_times),
-		T(test_two_reboots), T(test_boot_flood), T(test_agent_restart),
+		T(test_two_reboots), T(test_snapshot_is_loaded), T(test_boot_flood), T(test_agent_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,36 @@ static void test_new_domain_is_asked_again(void **state)
 	assert_int_equal(q.domain.pid, 200);
 }
 
+/* Of a domain that joins, QEMU is asked for the clock and the memory; one that knows no such question, for its port */
+static void test_new_domain_is_asked_of_its_qemu(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	session.nr_vms = 1;
+	session.vms[0]->dom.pid = 999;
+	opts.all = 1;
+	session.unknown_vm = (uint32_t)getpid();
+	vmp_watch_round(&session, 1);
+	assert_int_equal(question(&q), VMP_MONITOR_PORT);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	assert_int_equal(question(&q), VMP_MONITOR_FIND);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	assert_int_equal(session.nr_vms, 2);
+	session.vms[0]->gone = 1;
+	assert_int_equal(question(&q), VMP_MONITOR_QMP);
+	reply(&q, 0, VMP_PORT_OPEN, "{\"return\":{\"vcpus\":[{\"index\":0,\"thread-id\":7,\"tsc-offset\":5}],"
+				    "\"ram\":[{\"gpa\":0,\"size\":4096,\"hva\":65536}]}}");
+	assert_int_equal(session.vms[1]->nr_ram, 1);
+	assert_int_equal(session.vms[1]->source, VMP_CLOCK_QMP);
+	vmp_watch_round(&session, 3);
+	assert_int_equal(question(&q), VMP_MONITOR_QMP);
+	reply(&q, 0, VMP_PORT_OPEN, "{\"error\":{\"class\":\"CommandNotFound\",\"desc\":\"not there\"}}");
+	vmp_watch_round(&session, 4);
+	assert_int_equal(question(&q), VMP_MONITOR_PORT);
+	vmp_vm_free(session.vms[1]);
+}
+
 /* One round in which libvirt says this of the port */
 static void port_round(enum vmp_port_state port)
 {
@@ -196,7 +226,7 @@ static void test_helper_dies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_new_domain_is_asked_again), T(test_agent_leaves),
+		T(test_new_domain_is_asked_again), T(test_new_domain_is_asked_of_its_qemu), T(test_agent_leaves),
 		T(test_agent_comes_and_goes), T(test_helper_dies),
 		T(test_agent_speaks_meanwhile), T(test_no_port_told),
 	};
