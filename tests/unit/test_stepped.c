@@ -18,7 +18,7 @@
 #include "model/decode.h"
 #include "util/text.h"
 
-#define STEPS		300000U
+#define STEPS		400000U
 #define PERIOD		251U
 #define DEPTH		16
 #define CR3		0x7000000ULL
@@ -385,7 +385,7 @@ static void test_real_code(void **state)
 								  (double)t->runs / sqrt(e->block[i].samples));
 		compared++;
 	}
-	assert_true(compared >= 8);	/* those with about 15 samples come and go with the addresses */
+	assert_true(compared >= 10);
 	assert_true(10 * missed <= compared);	/* a thousand samples: errors are themselves uncertain */
 	assert_true(blocks_in(set, "[vdso]", "") > 0);
 	check_stripped(set);
