@@ -286,7 +286,7 @@ static uint64_t untaken(const struct exact *x, uint32_t of)
  * is known of the whole session only: where the window is a part of it that is a bound.  perf leaves
  * out a period that ran by while the interrupt of the one before was held back: one in 10,000 may be so.
  * Counters are armed and taken away one after the other, while those that are on make the emulator count:
- * so the periods of a whole session are known to four a CPU and event, its overflows to two a CPU.
+ * so with two events the periods of a whole session are known to eight a CPU; its overflows to two.
  */
 static void judge_balance(const struct join *j, uint64_t period)
 {
@@ -300,7 +300,7 @@ static void judge_balance(const struct join *j, uint64_t period)
 
 	if (second)
 		due += j->insns / second;
-	slack = (second ? 8 : 4) * j->exact->cpus.nr + due / 10000;
+	slack = (second ? 8 : 2) * j->exact->cpus.nr + due / 10000;
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	if (j->fault == JOIN_UNCOUNTED)
