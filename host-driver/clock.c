@@ -10,38 +10,44 @@
 #include "guest.h"
 #include "ring.h"
 
-int vmph_clock_note(struct vmph_clocks *clocks, struct vmph_ring *ring, u64 tsc, u32 vm,
-		    u32 vcpu_tid, const struct kvm_vcpu *vcpu)
+/* The entry of a vCPU, or the one to be replaced */
+static struct vmph_clock *vmph_clock_find(struct vmph_clocks *clocks, u32 vcpu_tid)
 {
-	s64 offset = READ_ONCE(vcpu->arch.l1_tsc_offset);
-	u64 ratio = READ_ONCE(vcpu->arch.l1_tsc_scaling_ratio);
-	struct vmprof_rec_clock *rec;
-	struct vmph_clock *clock;
 	unsigned int i;
-	int err;
 
 	for (i = 0; i < ARRAY_SIZE(clocks->seen); i++)
 		if (clocks->seen[i].vcpu_tid == vcpu_tid)
-			break;
-	if (i == ARRAY_SIZE(clocks->seen))
-		i = clocks->next;
-	clock = &clocks->seen[i];
-	if (clock->vcpu_tid == vcpu_tid && clock->offset == offset && clock->ratio == ratio)
+			return &clocks->seen[i];
+	return &clocks->seen[clocks->next];
+}
+
+int vmph_clock_tell(struct vmph_clocks *clocks, struct vmph_ring *ring, u64 tsc, u32 vm,
+		    u32 vcpu_tid, const struct kvm_vcpu *vcpu)
+{
+	struct vmph_clock *clock = vmph_clock_find(clocks, vcpu_tid);
+	struct vmprof_rec_clock *rec;
+	struct vmph_clock now;
+	int err;
+
+	clocks->last = clock - clocks->seen;
+	if (vmph_clock_is(clock, vcpu_tid, vcpu))
 		return 0;
 	err = vmph_ring_reserve(ring, VMPROF_REC_CLOCK, sizeof(*rec), tsc, (void **)&rec);
 	if (err)
 		return err;	/* the next sample tries again */
+	now = (struct vmph_clock){ vcpu_tid, READ_ONCE(vcpu->arch.l1_tsc_offset),
+				   READ_ONCE(vcpu->arch.l1_tsc_scaling_ratio) };
 	rec->tsc = tsc;
 	rec->vm = vm;
 	rec->vcpu = vcpu->vcpu_id;
 	rec->vcpu_tid = vcpu_tid;
 	rec->frac_bits = vmph_guest_tsc_frac_bits();
-	rec->tsc_offset = offset;
-	rec->tsc_ratio = ratio;
+	rec->tsc_offset = now.offset;
+	rec->tsc_ratio = now.ratio;
 	vmph_ring_commit(ring);	/* a sample follows, and wakes */
 
-	if (i == clocks->next)
-		clocks->next = (i + 1) % ARRAY_SIZE(clocks->seen);
-	*clock = (struct vmph_clock){ vcpu_tid, offset, ratio };
+	if (clock == &clocks->seen[clocks->next])
+		clocks->next = (clocks->next + 1) % ARRAY_SIZE(clocks->seen);
+	*clock = now;
 	return 0;
 }

@@ -3,8 +3,11 @@
  * counters.c - perf events by the kernel's counter API: the PMU is shared with
  * perf and the NMI watchdog, and CPU vendors are perf's business.
  */
+#include <linux/bits.h>
 #include <linux/err.h>
+#include <linux/minmax.h>
 #include <linux/smp.h>
+#include <asm/processor.h>
 #include "counters.h"
 #include "sampler.h"
 #include "session.h"
@@ -84,6 +87,16 @@ static bool vmph_is_cycles(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_CPU_CYCLES;
 }
 
+/* Intel SDM, CPUID leaf 0AH; AMD's all have 48 */
+static unsigned int vmph_counter_bits(void)
+{
+	unsigned int bits = 48;
+
+	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL)
+		bits = cpuid_eax(0xa) >> 16 & 0xff;
+	return clamp(bits, 32U, 64U);
+}
+
 /*
  * Each side's instructions have a counter of their own where its cycles have: those that sample
  * them. Not beside instructions that are sampled, which tell CPI better and take the counters.
@@ -107,6 +120,7 @@ static void vmph_counting_arm(struct vmph_cpu *cpu)
 	}
 	for (i = 0; host && i < VMPH_SAMPLE_NR; i++)
 		ctr->last_cycles[i] = vmph_counter_now(ctr->main.event[i]);
+	ctr->mask = GENMASK_ULL(vmph_counter_bits() - 1, 0);
 	WRITE_ONCE(ctr->instructions[1], host);
 	WRITE_ONCE(ctr->instructions[0], guest);
 	WRITE_ONCE(ctr->cycles, cycles);
@@ -275,37 +289,54 @@ void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *sta
 	stats->instructions = ctr->sum_instructions + vmph_counters_instructions(ctr);
 }
 
-/*
- * perf_event_read_local() would do, but is not exported; this is what it does
- * for an event of a CPU: update the count from the PMU that counts right here.
- */
-static bool vmph_read_here(struct perf_event *event, u64 *value)
+static u64 vmph_rdpmc(u32 counter)
 {
+	u32 low, high;
+
+	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (counter));
+	return low | (u64)high << 32;
+}
+
+/*
+ * perf_event_read_local() would do, but is not exported; this is what it does for an event of a
+ * CPU, but that the count is left to perf: what it has read, and what the counter did since.
+ */
+static bool vmph_read_here(const struct vmph_counters *ctr, struct perf_event *event, u64 *value)
+{
+	u64 before, now;
+
 	if (!event || READ_ONCE(event->oncpu) != smp_processor_id())
 		return false;
-	event->pmu->read(event);
-	*value = local64_read(&event->count);
+	before = local64_read(&event->hw.prev_count);
+	now = vmph_rdpmc(event->hw.event_base_rdpmc);
+	*value = local64_read(&event->count) + ((now - before) & ctr->mask);
 	return true;
 }
 
 bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
 			 u64 *cycles, u64 *instructions)
 {
-	bool split = READ_ONCE(ctr->instructions[1]);
-	unsigned int side = split && event->attr.exclude_guest;
 	/* arming sets it last */
 	struct perf_event *all = READ_ONCE(ctr->cycles);
+	unsigned int side = 0;
 	u64 c, i;
 
-	if (!all || !vmph_read_here(READ_ONCE(ctr->instructions[side]), &i))
+	if (!all)
 		return false;
-	/* perf has just updated the event that overflowed */
-	if (split)
+	if (ctr->instructions[1]) {
+		side = event->attr.exclude_guest;
+		/* perf has just updated the event that overflowed */
 		c = local64_read(&event->count);
-	else if (!vmph_read_here(all, &c))
+	} else if (!vmph_read_here(ctr, all, &c)) {
+		return false;
+	}
+	if (!vmph_read_here(ctr, ctr->instructions[side], &i))
 		return false;
 	*cycles = c - ctr->last_cycles[side];
 	*instructions = i - ctr->last_instructions[side];
+	/* this came amid an update of perf's: the next will tell */
+	if ((s64)*cycles < 0 || (s64)*instructions < 0)
+		return false;
 	ctr->last_cycles[side] = c;
 	ctr->last_instructions[side] = i;
 	return true;

@@ -30,6 +30,7 @@ struct vmph_counters {
 	struct vmph_trigger second;		/* instructions, if wanted */
 	struct perf_event *cycles;		/* of both sides; NULL: not counted */
 	struct perf_event *instructions[VMPH_SAMPLE_NR];	/* guest's, host's; or one for both */
+	u64 mask;				/* bits of a counter */
 	u64 last_cycles[VMPH_SAMPLE_NR];	/* at the main event's last overflow here, by side */
 	u64 last_instructions[VMPH_SAMPLE_NR];
 

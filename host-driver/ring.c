@@ -88,25 +88,28 @@ static void vmph_ring_fill_lost(struct vmph_ring *ring, struct vmprof_rec_lost *
 	}
 }
 
-int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+/* Look at the reader's tail again.  Return: whether all up to @end has room. */
+static bool vmph_ring_look(struct vmph_ring *ring, u64 at, u64 end)
 {
-	struct vmprof_rec_lost *lost = NULL;
-	u64 pos = ring->head, lost_at, at;
+	u64 limit = ring->head + ring->bytes - vmph_ring_used(ring);
+	u64 wrap = at - (at & (ring->bytes - 1)) + ring->bytes;
 
-	if (READ_ONCE(ring->busy)) {
-		vmph_ring_lose(ring, VMPROF_LOST_NESTED, 1);
-		return -EBUSY;
-	}
-	WRITE_ONCE(ring->busy, 1);
-	barrier();
+	ring->room = min(limit, wrap);
+	return end <= limit;
+}
 
-	lost_at = vmph_ring_fit(ring, pos, sizeof(*lost));
+/* With a LOST record first, a pad, or a look at what the reader has given back */
+static int vmph_ring_reserve_slow(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+{
+	u64 pos = ring->head, lost_at = vmph_ring_fit(ring, pos, sizeof(struct vmprof_rec_lost)), at;
+	struct vmprof_rec_lost *lost;
+
 	if (READ_ONCE(ring->lost_nr) != ring->lost_told)
 		at = vmph_ring_fit(ring, lost_at + sizeof(*lost), size);
 	else
 		at = lost_at = vmph_ring_fit(ring, pos, size);
 
-	if (at + size - pos > ring->bytes - vmph_ring_used(ring)) {
+	if (!vmph_ring_look(ring, at, at + size)) {
 		vmph_ring_lose(ring, VMPROF_LOST_FULL, 1);
 		barrier();
 		WRITE_ONCE(ring->busy, 0);
@@ -120,6 +123,23 @@ int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void 
 	}
 	*rec = vmph_ring_place(ring, pos, at, type, size);
 	ring->next = at + size;
+	return 0;
+}
+
+int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+{
+	u64 pos = ring->head;
+
+	if (READ_ONCE(ring->busy)) {
+		vmph_ring_lose(ring, VMPROF_LOST_NESTED, 1);
+		return -EBUSY;
+	}
+	WRITE_ONCE(ring->busy, 1);
+	barrier();
+	if (pos + size > ring->room || READ_ONCE(ring->lost_nr) != ring->lost_told)
+		return vmph_ring_reserve_slow(ring, type, size, tsc, rec);
+	*rec = vmph_ring_place(ring, pos, pos, type, size);
+	ring->next = pos + size;
 	return 0;
 }
 
@@ -137,16 +157,24 @@ void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type)
 
 bool vmph_ring_commit(struct vmph_ring *ring)
 {
+	u64 head = ring->next, used;
+
 	WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
-	WRITE_ONCE(ring->head, ring->next);
-	smp_store_release(&ring->producer->head, ring->next);
+	WRITE_ONCE(ring->head, head);
+	smp_store_release(&ring->producer->head, head);
 	barrier();
 	WRITE_ONCE(ring->busy, 0);
+	if (head < ring->wake_head)
+		return false;
 	/*
 	 * The reader announces that it will sleep, then looks at head; we set
 	 * head, then look at what it announced.  One of the two must see the
 	 * other: session.c has the reader's half.
 	 */
 	smp_mb();
-	return vmph_ring_used(ring) >= ring->wake_bytes;
+	used = vmph_ring_used(ring);
+	if (used >= ring->wake_bytes)
+		return true;
+	ring->wake_head = head - used + ring->wake_bytes;
+	return false;
 }

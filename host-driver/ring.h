@@ -11,6 +11,7 @@
 #ifdef __KERNEL__
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
@@ -25,6 +26,8 @@ struct vmph_ring {
 	u64 wake_bytes;		/* commit asks for a wake-up from here on */
 	u64 head;		/* committed; the producer page has a copy */
 	u64 next;		/* head after the record being written */
+	u64 room;		/* up to here a record fits, as the reader's tail was at the last look */
+	u64 wake_head;		/* a head below is no reason for a wake-up, by the same */
 	u32 pcpu;
 	u32 busy;		/* a record is being written */
 	u64 lost_nr;		/* how often something was lost: a LOST record is due ... */

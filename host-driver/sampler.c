@@ -31,9 +31,11 @@
 /* What an overflow hit */
 struct vmph_view {
 	const struct perf_event_attr *attr;	/* of the event that overflowed */
-	struct kvm_vcpu *vcpu;	/* loaded, its state in guest; or NULL */
+	struct kvm_vcpu *loaded;	/* on this pCPU, or NULL */
+	struct kvm_vcpu *vcpu;	/* the same, if its state is in guest */
 	struct vmph_guest guest;
 	struct vmph_task task;	/* of the guest */
+	int slot;		/* of the chosen VM */
 	u32 vm;
 	u32 vcpu_tid;
 	u32 flags;
@@ -54,34 +56,35 @@ static bool vmph_hit_guest(const struct vmph_view *view)
 /* Which of the guest's tasks ran, where that is told; of a nested guest nothing is. */
 static void vmph_look_task(struct vmph_cpu *cpu, struct vmph_view *view)
 {
-	const struct vmph_tasks *tasks = vmph_tasks_find(cpu->session, view->vm);
+	const struct vmph_tasks *tasks = vmph_tasks_find(cpu->session, view->slot);
 
 	if (tasks && !(view->guest.flags & VMPROF_SF_NESTED))
 		vmph_task_look(tasks, &cpu->tasks, view->vcpu->vcpu_id, &view->task);
 }
 
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
-static bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
+static __always_inline bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
 {
-	struct kvm_vcpu *vcpu = vmph_running_vcpu();
 	struct vmph_vcpu *known;
 	int err;
 
 	view->vm = current->tgid;
 	view->mode = user_mode(regs) ? VMPROF_MODE_VMM_USER : VMPROF_MODE_VMM_KERNEL;
-	if (!vcpu || user_mode(regs))
+	if (!view->loaded || user_mode(regs))
 		return true;
 	known = vmph_vcpu_learn(&cpu->session->vms, current->tgid, current->pid);
 	if (!known)
 		return false;		/* the table of vCPUs is full */
 	vmph_steal_ran(cpu->session, known, cpu->cpu);
-	err = vmph_guest_read(vcpu, &known->verified, view->flags & VMPROF_SF_IRQ_NMI,
+	err = vmph_guest_read(view->loaded, &known->verified, view->flags & VMPROF_SF_IRQ_NMI,
 			      &view->guest);
-	if (err == -ENODATA)
+	if (err == -ENODATA) {
+		view->guest = (struct vmph_guest){ 0 };
 		return true;
+	}
 	if (err)
 		return false;
-	view->vcpu = vcpu;
+	view->vcpu = view->loaded;
 	view->vcpu_tid = current->pid;
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
 	if (vmph_hit_guest(view))
@@ -117,37 +120,38 @@ static bool vmph_look_other(struct vmph_cpu *cpu, struct pt_regs *regs, struct v
 	return waiter || atomic_read(&cpu->home) > 0;
 }
 
-static void vmph_fill(struct vmprof_sample *s, const struct vmph_view *view,
-		      struct pt_regs *regs, u64 tsc)
+static void vmph_fill_host(struct vmprof_sample *s, const struct vmph_view *view,
+			   struct pt_regs *regs)
+{
+	s->host_ip = instruction_pointer(regs);
+	s->host_return_ip[0] = 0;
+	s->host_return_ip[1] = 0;
+	s->host_pid = current->tgid;
+	s->host_tid = current->pid;
+	if (view->mode != VMPROF_MODE_GUEST && view->mode != VMPROF_MODE_IDLE)
+		vmph_stack_callers(regs, s->host_return_ip);
+}
+
+/* All is 0 in the view of what runs no vCPU; with steal, some is of the one that waits */
+static void vmph_fill_guest(struct vmprof_sample *s, const struct vmph_view *view)
 {
 	const struct vmph_guest *guest = &view->guest;
 
-	memset((char *)s + sizeof(s->hdr), 0, sizeof(*s) - sizeof(s->hdr));
-	s->tsc = tsc;
-	s->host_ip = instruction_pointer(regs);
-	s->host_pid = current->tgid;
-	s->host_tid = current->pid;
 	s->vm = view->vm;
 	s->vcpu_tid = view->vcpu_tid;
+	s->vcpu = view->vcpu ? view->vcpu->vcpu_id : 0;
 	s->flags = view->flags;
 	s->mode = view->mode;
-	if (view->mode != VMPROF_MODE_GUEST && view->mode != VMPROF_MODE_IDLE)
-		vmph_stack_callers(regs, s->host_return_ip);
-	/* with steal: of the vCPU that waits */
 	s->cpl = guest->cpl;
+	s->vendor = view->vcpu ? vmph_guest_vendor() : 0;
+	s->guest_task = view->task.state;
+	s->guest_tid = view->task.state == VMPROF_TASK_KNOWN ? view->task.tid : 0;
 	s->guest_ip = guest->ip;
 	s->guest_cr3 = guest->cr3;
-	if (!view->vcpu)
-		return;
-	s->vcpu = view->vcpu->vcpu_id;
-	s->vendor = vmph_guest_vendor();
 	s->exit_reason = guest->exit_reason;
 	s->exit_intr_info = guest->exit_intr_info;
 	s->exit_info1 = guest->exit_info1;
 	s->exit_info2 = guest->exit_info2;
-	s->guest_task = view->task.state;
-	if (view->task.state == VMPROF_TASK_KNOWN)
-		s->guest_tid = view->task.tid;
 }
 
 /* @branches: NULL for none; sample and branches get in together, or neither does */
@@ -170,7 +174,9 @@ static void vmph_record(struct vmph_cpu *cpu, u16 type, const struct vmph_view *
 	if (more)
 		vmph_branches_write(branches, format, tsc,
 				    vmph_ring_split(&cpu->ring, s, sizeof(*s), VMPROF_REC_LBR));
-	vmph_fill(s, view, regs, tsc);
+	s->tsc = tsc;
+	vmph_fill_host(s, view, regs);
+	vmph_fill_guest(s, view);
 	s->cycles = cycles;
 	s->instructions = instructions;
 	if (vmph_ring_commit(&cpu->ring))
@@ -227,17 +233,18 @@ static void vmph_filtered(struct vmph_cpu *cpu)
 }
 
 /* Is the current task one of a chosen VM's QEMU? */
-static bool vmph_is_vmm(struct vmph_session *session)
+static __always_inline bool vmph_is_vmm(struct vmph_session *session, struct vmph_view *view)
 {
-	if (session->all && vmph_running_vcpu())
+	if (session->all && view->loaded)
 		vmph_vms_add(&session->vms, current->tgid);
-	return vmph_vms_chosen(&session->vms, current->tgid);
+	view->slot = vmph_vms_slot(&session->vms, current->tgid);
+	return view->slot >= 0;
 }
 
 /* Without SVM on, the guest's event counts the host: that one has its own */
-static bool vmph_stray(const struct perf_event *event)
+static bool vmph_stray(const struct vmph_view *view)
 {
-	return event->attr.exclude_host && !vmph_running_vcpu();
+	return view->attr->exclude_host && !view->loaded;
 }
 
 void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
@@ -246,7 +253,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	struct vmph_cpu *cpu = event->overflow_handler_context;
 	struct vmph_session *session = cpu->session;
 	u64 cycles = 0, instructions = 0, tsc = rdtsc();
-	struct vmph_view view = { .attr = &event->attr };
+	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
 	struct vmph_vcpu *waiter;
 
 	vmph_begin(cpu, &cpu->counters.main, &view);
@@ -255,11 +262,11 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	if (vmph_counters_delta(&cpu->counters, event, &cycles, &instructions))
 		view.flags |= VMPROF_SF_COUNTS;
 
-	if (vmph_stray(event)) {
+	if (vmph_stray(&view)) {
 		vmph_filtered(cpu);
 		return;
 	}
-	if (vmph_is_vmm(session)) {
+	if (vmph_is_vmm(session, &view)) {
 		if (!vmph_look_vmm(cpu, regs, &view)) {
 			vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
 			return;
@@ -279,11 +286,11 @@ void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *dat
 			  struct pt_regs *regs)
 {
 	struct vmph_cpu *cpu = event->overflow_handler_context;
-	struct vmph_view view = { .attr = &event->attr };
+	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
 	u64 tsc = rdtsc();
 
 	vmph_begin(cpu, &cpu->counters.second, &view);
-	if (vmph_stray(event) || !vmph_is_vmm(cpu->session))
+	if (vmph_stray(&view) || !vmph_is_vmm(cpu->session, &view))
 		vmph_filtered(cpu);
 	else if (!vmph_look_vmm(cpu, regs, &view))
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);

@@ -72,7 +72,6 @@ struct vmph_session {
 	u32 wake_bytes;
 	struct vmph_vms vms;
 	struct vmph_tasks __rcu *tasks[VMPH_VMS_NR];	/* by slot in vms */
-	u32 tasks_known;		/* of how many VMs there are any */
 	struct vmph_cpu **cpus;		/* nr_cpu_ids; NULL where not possible */
 
 	wait_queue_head_t wait;

@@ -74,15 +74,15 @@ static u64 vmph_task_hva(const struct vmph_tasks *tasks, u64 gpa)
 
 static bool vmph_task_read_ids(const struct vmprof_tasks *t, struct vmph_task *task)
 {
-	u32 ids[2];
+	u64 ids;
 
 	if (t->tgid_offset != t->pid_offset + sizeof(u32))
 		return !vmph_task_copy(&task->tid, task->hva + t->pid_offset, sizeof(task->tid)) &&
 		       !vmph_task_copy(&task->tgid, task->hva + t->tgid_offset, sizeof(task->tgid));
-	if (vmph_task_copy(ids, task->hva + t->pid_offset, sizeof(ids)))
+	if (!vmph_task_word(&ids, task->hva + t->pid_offset))
 		return false;
-	task->tid = ids[0];
-	task->tgid = ids[1];
+	task->tid = (u32)ids;
+	task->tgid = ids >> 32;
 	return true;
 }
 
@@ -124,28 +124,38 @@ static bool vmph_task_likely(const struct vmph_task *task)
 	       (task->tid || task->flags & VMPROF_TASK_KTHREAD);
 }
 
-void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
-		    struct vmph_task *task)
+/* Between vmph_task_begin() and _end(). Return: enum vmprof_guest_task. */
+static u8 vmph_task_find(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
+			 struct vmph_task *task)
 {
 	u64 gva, gpa;
 
+	if (!vmph_task_word(&gva, tasks->current_hva[vcpu]))
+		return VMPROF_TASK_NO_READ;
+	task->hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
+	if (!task->hva)
+		return VMPROF_TASK_OUTSIDE;
+	if (!vmph_task_read_ids(&tasks->told, task))
+		return VMPROF_TASK_NO_READ;
+	if (vmph_task_again(seen, tasks->told.vm, task))
+		return VMPROF_TASK_KNOWN;
+	if (!vmph_task_read_rest(&tasks->told, task))
+		return VMPROF_TASK_NO_READ;
+	return vmph_task_likely(task) ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_TASK;
+}
+
+void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
+		    struct vmph_task *task)
+{
 	memset(task, 0, sizeof(*task));
 	task->state = VMPROF_TASK_NO_CPU;
 	if (vcpu >= tasks->told.nr_vcpus || !tasks->current_hva[vcpu])
 		return;
 	task->state = VMPROF_TASK_NO_READ;
-	if (vmph_task_copy(&gva, tasks->current_hva[vcpu], sizeof(gva)))
+	if (!vmph_task_begin())
 		return;
-	task->state = VMPROF_TASK_OUTSIDE;
-	task->hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
-	if (!task->hva)
-		return;
-	task->state = VMPROF_TASK_NO_READ;
-	if (!vmph_task_read_ids(&tasks->told, task) ||
-	    vmph_task_again(seen, tasks->told.vm, task) ||
-	    !vmph_task_read_rest(&tasks->told, task))
-		return;
-	task->state = vmph_task_likely(task) ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_TASK;
+	task->state = vmph_task_find(tasks, seen, vcpu, task);
+	vmph_task_end();
 }
 
 int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,

@@ -10,8 +10,11 @@
 #define VMPH_TASK_H
 
 #ifdef __KERNEL__
+#include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
+#include <asm/processor.h>
 #endif			/* the unit tests bring tests/unit/ring_shim.h instead */
 #include <vmprof/uapi.h>
 
@@ -79,8 +82,57 @@ static inline unsigned long vmph_task_copy(void *to, u64 hva, unsigned long byte
 {
 	return copy_from_user_nmi(to, (const void __user *)(unsigned long)hva, bytes);
 }
+
+/**
+ * vmph_task_begin() - Can what is read at each sample be read in line?  Then until vmph_task_end().
+ *
+ * An NMI may come while other memory than the process's is mapped; that CR3 is its own is all
+ * that copy_from_user_nmi() asks, too, by a variable of the kernel's that modules do not see.
+ */
+static __always_inline bool vmph_task_begin(void)
+{
+	if (!current->mm || read_cr3_pa() != __pa(current->mm->pgd))
+		return false;
+	pagefault_disable();
+	return true;
+}
+
+static __always_inline void vmph_task_end(void)
+{
+	pagefault_enable();
+}
+
+/** vmph_task_word() - Read 8 bytes between those two. */
+static __always_inline bool vmph_task_word(u64 *to, u64 hva)
+{
+	const u64 __user *from = (const u64 __user *)(unsigned long)hva;
+	u64 word;
+
+	if (!user_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(word, from, not_mapped);
+	user_access_end();
+	*to = word;
+	return true;
+not_mapped:
+	user_access_end();
+	return false;
+}
 #else
 unsigned long vmph_task_copy(void *to, u64 hva, unsigned long bytes);
+static inline bool vmph_task_begin(void)
+{
+	return true;
+}
+
+static inline void vmph_task_end(void)
+{
+}
+
+static inline bool vmph_task_word(u64 *to, u64 hva)
+{
+	return !vmph_task_copy(to, hva, sizeof(*to));
+}
 #endif
 
 #endif

@@ -74,7 +74,6 @@ int vmph_tasks_set(struct vmph_session *session, u32 vm, struct vmph_tasks *task
 		return -ESRCH;
 	old = rcu_replace_pointer(session->tasks[slot], tasks,
 				  lockdep_is_held(&session->lock));
-	WRITE_ONCE(session->tasks_known, session->tasks_known + !!tasks - !!old);
 	if (old)
 		synchronize_rcu();
 	vmph_tasks_destroy(old);
@@ -89,12 +88,7 @@ void vmph_tasks_free(struct vmph_session *session)
 		vmph_tasks_destroy(rcu_dereference_protected(session->tasks[i], true));
 }
 
-const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, u32 vm)
+const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, int slot)
 {
-	int slot;
-
-	if (!READ_ONCE(session->tasks_known))
-		return NULL;
-	slot = vmph_vms_slot(&session->vms, vm);
-	return slot < 0 ? NULL : rcu_dereference_raw(session->tasks[slot]);
+	return rcu_dereference_raw(session->tasks[slot]);
 }

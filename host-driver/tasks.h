@@ -26,7 +26,7 @@ int vmph_tasks_set(struct vmph_session *session, u32 vm, struct vmph_tasks *task
 /** vmph_tasks_free() - Of all VMs; nothing samples any more. */
 void vmph_tasks_free(struct vmph_session *session);
 
-/** vmph_tasks_find() - Of a VM, or NULL.  Context: NMI or interrupt. */
-const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, u32 vm);
+/** vmph_tasks_find() - Of the VM in a slot of vms, or NULL.  Context: NMI or interrupt. */
+const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, int slot);
 
 #endif

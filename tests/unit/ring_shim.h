@@ -16,6 +16,7 @@ typedef __s64 s64;
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define max(a, b)		((a) > (b) ? (a) : (b))
+#define min(a, b)		((a) < (b) ? (a) : (b))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
