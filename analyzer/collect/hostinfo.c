@@ -98,13 +98,13 @@ static void add_line(struct vmp_comms *c, uint32_t tgid, uint32_t tid, const cha
 	c->len += n;
 }
 
-void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid)
+void vmp_comms_look(struct vmp_comms *c, uint32_t tgid, uint32_t tid)
 {
 	uint64_t key = (uint64_t)tgid << 32 | tid;
 	char path[64], safe[64], *comm;
 	size_t len, at;
 
-	if (!key || key == c->last || c->used >= TASKS_MAX)
+	if (!key || c->used >= TASKS_MAX)
 		return;
 	c->last = key;
 	if (c->used * 2 >= c->slots && grow(c))

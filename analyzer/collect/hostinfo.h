@@ -28,8 +28,15 @@ struct vmp_comms {
 	size_t len, room;
 };
 
+/** vmp_comms_look() - As vmp_comms_see(), for another than the last. */
+void vmp_comms_look(struct vmp_comms *c, uint32_t tgid, uint32_t tid);
+
 /** vmp_comms_see() - A sample names this task; its name is read if it is a new one. */
-void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid);
+static inline void vmp_comms_see(struct vmp_comms *c, uint32_t tgid, uint32_t tid)
+{
+	if (c->last != ((uint64_t)tgid << 32 | tid))
+		vmp_comms_look(c, tgid, tid);
+}
 
 void vmp_comms_free(struct vmp_comms *c);
 

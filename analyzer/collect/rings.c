@@ -39,22 +39,45 @@ static int record_is_good(const struct vmprof_record *rec, uint64_t left)
 	return rec->size >= sizeof(*rec) && !(rec->size & 7) && rec->size <= left;
 }
 
-/* What must be read at once: a sample's branches stay with it. @left: up to the end or to head */
-static uint64_t bytes_together(const struct vmp_ring *r, const struct vmprof_record *rec,
-			       uint64_t pos, uint64_t left)
-{
-	struct vmprof_record next;
+/* Records at the start of @data */
+struct run {
+	uint64_t bytes;		/* of whole ones, but a pad, which is the last */
+	uint64_t used;		/* of the ring */
+	int bad;		/* then comes what is none */
+};
 
-	if (!vmp_record_is_sample(rec) || left - rec->size < sizeof(next))
-		return rec->size;
-	memcpy(&next, r->data + pos + rec->size, sizeof(next));
-	return rec->size + (uint64_t)(next.type == VMPROF_REC_LBR ? next.size : 0);
+/* @more: it goes on in the ring, so that the last may be cut; a sample waits for its branches. */
+static struct run whole_records(const uint8_t *data, uint64_t len, int more)
+{
+	struct run run = { 0 };
+	struct vmprof_record rec;
+	uint64_t sample = UINT64_MAX;
+
+	for (; len - run.used >= sizeof(rec); run.used += rec.size, run.bytes = run.used) {
+		memcpy(&rec, data + run.used, sizeof(rec));
+		if (more && rec.size > len - run.used) {
+			sample = rec.type == VMPROF_REC_LBR ? sample : UINT64_MAX;
+			break;
+		}
+		run.bad = !record_is_good(&rec, len - run.used);
+		if (run.bad)
+			return run;
+		if (rec.type == VMPROF_REC_PAD) {
+			run.used += rec.size;
+			return run;
+		}
+		sample = vmp_record_is_sample(&rec) ? run.used : UINT64_MAX;
+	}
+	if (more && sample != UINT64_MAX)
+		run.bytes = run.used = sample;
+	return run;
 }
 
+/* They are copied, then looked at: the copy is what was checked, whatever the ring says by now */
 size_t vmp_ring_read(struct vmp_ring *r, void *dst, size_t room)
 {
-	uint64_t head, pos, left;
-	struct vmprof_record rec;
+	uint64_t head, pos, left, len;
+	struct run run;
 	size_t done = 0;
 
 	if (!r->producer)
@@ -65,18 +88,15 @@ size_t vmp_ring_read(struct vmp_ring *r, void *dst, size_t room)
 	while (r->tail != head) {
 		pos = r->tail & (r->bytes - 1);
 		left = r->bytes - pos < head - r->tail ? r->bytes - pos : head - r->tail;
-		memcpy(&rec, r->data + pos, sizeof(rec));
-		if (!record_is_good(&rec, left))
+		len = left < room - done ? left : (room - done) & ~7ULL;
+		memcpy((uint8_t *)dst + done, r->data + pos, len);
+		run = whole_records((uint8_t *)dst + done, len, len < left);
+		done += run.bytes;
+		if (run.bad)
 			goto resync;
-		if (rec.type != VMPROF_REC_PAD) {
-			if (bytes_together(r, &rec, pos, left) > room - done)
-				break;
-			memcpy((uint8_t *)dst + done, r->data + pos, rec.size);
-			/* the header as it was checked, whatever the ring says by now */
-			memcpy((uint8_t *)dst + done, &rec, sizeof(rec));
-			done += rec.size;
-		}
-		r->tail += rec.size;
+		r->tail += run.used;
+		if (len < left)
+			break;
 	}
 	store_tail(r);
 	return done;

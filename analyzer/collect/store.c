@@ -53,34 +53,39 @@ static void see_branches(const struct vmprof_rec_lbr *rec, struct vmp_branches *
 	sum->cut += rec->cut;
 }
 
+/* All known kinds have their TSC first. */
+static void see_time(const struct vmprof_record *rec, struct batch *b)
+{
+	uint64_t tsc;
+
+	memcpy(&tsc, rec + 1, sizeof(tsc));
+	if (tsc < b->tsc_first || !b->tsc_first)
+		b->tsc_first = tsc;
+	if (tsc > b->tsc_last)
+		b->tsc_last = tsc;
+}
+
 /* The records were checked when they left the ring, and are aligned as they were there. */
 static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, struct batch *b)
 {
 	unsigned int sample = 0;	/* type of the last one: its branches come next */
 	const struct vmprof_record *rec;
-	uint64_t tsc;
 	size_t at;
 
 	for (at = 0; at < len; at += rec->size) {
 		rec = (const void *)(data + at);
 		b->records++;
-		if (rec->size < sizeof(*rec) + sizeof(tsc))
+		if (rec->size < sizeof(*rec) + sizeof(uint64_t))
 			continue;
-		/* all known kinds have their TSC first */
-		memcpy(&tsc, rec + 1, sizeof(tsc));
-		if (!b->tsc_first || tsc < b->tsc_first)
-			b->tsc_first = tsc;
-		if (tsc > b->tsc_last)
-			b->tsc_last = tsc;
-		if (vmp_record_is_sample(rec))
-			sample = rec->type;
-		if (rec->type == VMPROF_REC_LBR && rec->size >= sizeof(struct vmprof_rec_lbr) &&
-		    sample == VMPROF_REC_SAMPLE)
+		see_time(rec, b);
+		sample = vmp_record_is_sample(rec) ? rec->type : sample;
+		if (rec->type == VMPROF_REC_SAMPLE && rec->size >= sizeof(struct vmprof_sample)) {
+			b->samples++;
+			see_sample(s, (const void *)rec);
+		} else if (rec->type == VMPROF_REC_LBR && rec->size >= sizeof(struct vmprof_rec_lbr) &&
+			   sample == VMPROF_REC_SAMPLE) {
 			see_branches((const void *)rec, &b->branches);
-		if (rec->type != VMPROF_REC_SAMPLE || rec->size < sizeof(struct vmprof_sample))
-			continue;
-		b->samples++;
-		see_sample(s, (const void *)rec);
+		}
 	}
 }
 
