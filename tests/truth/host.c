@@ -78,9 +78,9 @@ static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
 }
 
 /* The NMI that was held back on the way into the guest is not why the guest was left before */
-static int names_its_exit(const struct vmprof_sample *s, const struct exact_overflow *o)
+static int held_back(const struct vmprof_sample *s, const struct exact_overflow *o)
 {
-	return s->flags & VMPROF_SF_VCPU && (s->exit_reason != SVM_EXIT_NMI || o->exit == SVM_EXIT_NMI);
+	return !(s->flags & VMPROF_SF_VCPU) || (s->exit_reason == SVM_EXIT_NMI && o->exit != SVM_EXIT_NMI);
 }
 
 /* Around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere.  VMRUN itself leads into the guest. */
@@ -105,10 +105,10 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	err = is_kvm(h, m, ip, &kvm);
 	if (err || !kvm)
 		return err;
-	share = SHARE(&h->exits, names_its_exit(s, o) ? s->exit_reason : o->exit);
+	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
-	h->moved += !names_its_exit(s, o) || ip != s->host_ip;
+	h->moved += held_back(s, o) || ip != s->host_ip;
 	share->samples++;
 	return 0;
 }

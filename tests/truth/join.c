@@ -248,8 +248,10 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 		c->guest_of_host++;
 		return;
 	}
-	if (!(o->flags & EXACT_GUEST))
-		return;		/* the guest was left before the interrupt was seen */
+	if (!(o->flags & EXACT_GUEST)) {
+		c->left++;
+		return;
+	}
 	c->wrong_vm += vmp_model_vm(j->model, s->vm) != vm;
 	c->wrong_cr3 += (s->guest_cr3 & CR3_ROOT) != o->cr3;
 	c->wrong_cpl += (s->cpl == 3) != !!(o->flags & EXACT_USER);

@@ -41,7 +41,8 @@ struct join_checks {
 	uint64_t main_guest;		/* of guest: samples of the session's event */
 	uint64_t guest_of_host;		/* called guest, the overflow was the host's */
 	uint64_t host_of_guest;
-	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of true guest samples */
+	uint64_t left;			/* true guest samples whose overflow came when it had just been left: */
+	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of all others */
 	uint64_t skid, skid_max;	/* samples with one, bytes */
 	uint64_t tasks, other_task;	/* user code whose task was read; of another process than its CR3 */
 	uint64_t exits;			/* host samples that name an exit */

@@ -8,6 +8,7 @@
  * --min SAMPLES                        wanted in the guest
  * --steal PID                          this process of the host only stole
  * --vcpus shared                       vCPUs share pCPUs
+ * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
  * --blocks NR                          so many of the hottest blocks, too
  * --within US                          guest events, whatever bound is printed
  *
@@ -37,6 +38,7 @@
 #define FAMILY_LEVEL	1e-4
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
+#define LEFT_MAX	5	/* per cent of the guest's samples whose overflow came with another #VMEXIT */
 #define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
 
 /* Of functions that share code: the sum, named after the largest */
@@ -49,6 +51,7 @@ struct asked {
 	uint64_t min;		/* guest samples */
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
+	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
 	double within_us;	/* guest events; HUGE_VAL not asked */
 };
@@ -128,72 +131,132 @@ static uint32_t judged(const struct group *g, uint32_t nr, uint64_t cycles)
 	return n;
 }
 
+/* The guest's user code, and its kernel: shares are judged within either */
+struct part {
+	uint64_t cycles, samples;
+	uint64_t rest_cycles, rest_samples;	/* of functions that are not judged */
+};
+
+enum { USER, KERNEL, PARTS };
+
+static int part_of(const struct join *j, const struct group *g)
+{
+	return j->rows.v[g->row].kind == VMP_KIND_GUEST_KERNEL ? KERNEL : USER;
+}
+
+static void make_parts(const struct join *j, const struct group *g, uint32_t nr, uint32_t n, struct part *parts)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		struct part *part = &parts[part_of(j, &g[i])];
+
+		part->cycles += g[i].cycles_at;
+		part->samples += g[i].samples;
+		part->rest_cycles += i < n ? 0 : g[i].cycles_at;
+		part->rest_samples += i < n ? 0 : g[i].samples;
+	}
+}
+
 /*
  * Interrupts come by the clock, also while the host handles a sample; they are taken right behind it,
  * a whole period before the next overflow.  The kernel's functions that handle them lose up to that
- * part of their samples, and all others share these.
+ * part of their samples, and its others have these; so has user code, whose own shares stay as they are.
+ * Return: the part.
  */
-struct bias {
-	double lost;	/* of a function of the guest's kernel, at most */
-	double won;	/* by what a share may be larger: divided by this */
-};
-
-static struct bias bias_of(const struct join *j)
+static double bias_of(const struct join *j)
 {
 	const struct exact *x = j->exact;
-	const double kernel = (double)j->side[EXACT_GUEST], user = (double)j->side[EXACT_GUEST | EXACT_USER];
 	double lost = x->injected ? (double)x->behind / (double)x->injected : 0;
 
 	printf("  %.1f %% of %" PRIu64 " interrupts came while a sample was handled\n", 100 * lost, x->injected);
-	return (struct bias){ .lost = lost, .won = kernel + user > 0 ? 1 - lost * kernel / (kernel + user) : 1 };
+	return lost;
 }
 
-/* How likely a count is at least as far out, of a share that the bias leaves between two ends */
-static double chance(const struct join *j, const struct bias *bias, const struct group *g, uint64_t cycles,
-		     uint64_t samples)
+/* How likely a count is at least as far out, of a share that may lie between two ends */
+static double chance(uint64_t samples, uint64_t all, double least, double most)
 {
-	const double p = (double)g->cycles_at / (double)cycles, got = (double)g->samples / (double)samples;
-	const int kernel = j->rows.v[g->row].kind == VMP_KIND_GUEST_KERNEL;
-	const double most = p / bias->won < 1 ? p / bias->won : 1, least = kernel ? p * (1 - bias->lost) : p;
+	const double got = all ? (double)samples / (double)all : 0;
 
-	return got > most ? binomial_test(samples, g->samples, most) :
-	       got < least ? binomial_test(samples, g->samples, least) : 1;
+	return !all || (got >= least && got <= most) ? 1 : binomial_test(all, samples, got < least ? least : most);
+}
+
+static double chance_within(int part, const struct part *parts, uint64_t cycles, uint64_t samples, double lost)
+{
+	const struct part *whole = &parts[part];
+	const double p = whole->cycles ? (double)cycles / (double)whole->cycles : 0;
+
+	if (part == USER || lost >= 1)
+		return chance(samples, whole->samples, p, p);
+	return chance(samples, whole->samples, p * (1 - lost), p / (1 - lost) < 1 ? p / (1 - lost) : 1);
+}
+
+/* The kernel's share of the guest: it alone loses samples so */
+static double chance_of_kernel(const struct part *parts, double lost)
+{
+	const double p = (double)parts[KERNEL].cycles / (double)(parts[KERNEL].cycles + parts[USER].cycles);
+
+	return chance(parts[KERNEL].samples, parts[KERNEL].samples + parts[USER].samples,
+		      p * (1 - lost) / (1 - p * lost), p);
+}
+
+static void print_sum(const char *what, uint64_t cycles, uint64_t samples, const struct part *all, double p)
+{
+	printf("  %8.3f %8.3f %8" PRIu64 " %10.1f %9.2g         (%s)\n",
+	       100.0 * (double)cycles / (double)all->cycles, 100.0 * (double)samples / (double)all->samples, samples,
+	       (double)all->samples * (double)cycles / (double)all->cycles, p, what);
+}
+
+/* What is no function that is judged alone.  Return: how many are beyond sampling error. */
+static uint32_t judge_sums(const struct part *parts, double lost, double level)
+{
+	const struct part all = { .cycles = parts[USER].cycles + parts[KERNEL].cycles,
+				  .samples = parts[USER].samples + parts[KERNEL].samples };
+	double p = chance_of_kernel(parts, lost);
+	uint32_t bad = p < level;
+	int i;
+
+	print_sum("all of the kernel", parts[KERNEL].cycles, parts[KERNEL].samples, &all, p);
+	for (i = 0; i < PARTS; i++) {
+		p = chance_within(i, parts, parts[i].rest_cycles, parts[i].rest_samples, lost);
+		bad += p < level;
+		print_sum(i == USER ? "all other user code" : "all other of the kernel", parts[i].rest_cycles,
+			  parts[i].rest_samples, &all, p);
+	}
+	return bad;
 }
 
 static void judge_functions(const struct join *j, const struct group *g, uint32_t nr, double level,
 			    uint64_t min)
 {
-	uint64_t cycles = 0, samples = 0, ghosts = 0, rest = 0, rest_cycles = 0;
-	const struct bias bias = bias_of(j);
+	uint64_t cycles, samples, ghosts = 0;
+	struct part parts[PARTS] = { 0 };
+	const double lost = bias_of(j);
 	uint32_t i, n, bad = 0;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0, cycles = 0; i < nr; i++)
 		cycles += g[i].cycles_at;
-		samples += g[i].samples;
-		if (!g[i].cycles_at)
-			ghosts += g[i].samples;
-	}
 	n = judged(g, nr, cycles);
+	make_parts(j, g, nr, n, parts);
+	samples = parts[USER].samples + parts[KERNEL].samples;
 	printf("   exact %%  sampled   samples   expected    chance    CPI  function\n");
 	for (i = 0; i < n; i++) {
-		double p = chance(j, &bias, &g[i], cycles, samples);
+		double p = chance_within(part_of(j, &g[i]), parts, g[i].cycles_at, g[i].samples, lost);
 
 		bad += p < level;
 		print_group(j, &g[i], cycles, samples, p);
 	}
+	bad += judge_sums(parts, lost, level);
 	for (i = n; i < nr; i++) {
-		rest_cycles += g[i].cycles_at;
-		rest += g[i].samples;
+		if (g[i].cycles_at || !g[i].samples)
+			continue;
+		ghosts += g[i].samples;
+		print_group(j, &g[i], cycles, samples, 0);
 	}
-	printf("  %8.3f %8.3f %8" PRIu64 " %10.1f                   (all others)\n", 100.0 * (double)rest_cycles / (double)cycles,
-	       100.0 * (double)rest / (double)samples, rest, (double)samples * (double)rest_cycles / (double)cycles);
-	for (i = n; i < nr; i++)
-		if (!g[i].cycles_at && g[i].samples)
-			print_group(j, &g[i], cycles, samples, 0);
 	verdict(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
 		samples, min);
 	verdict(n && !bad, "functions have their exact share",
-		"%" PRIu32 " functions of %g %% or more, %" PRIu32 " beyond sampling error (each below %.2g)",
+		"%" PRIu32 " functions of %g %% or more and what is left, %" PRIu32 " beyond sampling error (each below %.2g)",
 		n, 100 * SHARE_MIN, bad, level);
 	verdict(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
@@ -257,8 +320,10 @@ static void judge_samples(const struct join *j, int shared)
 	verdict(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
 		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl, "VM, CR3 and CPL are those of the overflow",
-		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ", c->wrong_vm, c->wrong_cr3, c->wrong_cpl);
+	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl && 100 * c->left <= LEFT_MAX * c->guest,
+		"VM, CR3 and CPL are those of the overflow",
+		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
+		c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
 	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
 		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
 	if (!shared)
@@ -332,7 +397,7 @@ static void print_exits(const struct join *j)
 static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
 			  const struct asked *a)
 {
-	uint32_t n = judged(g, nr, cycles) + 1 + judge_host_tests(j) + !!a->hog, i;
+	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog, i;
 
 	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
 		n += (uint32_t)has_cpi(&g[i]);
@@ -364,7 +429,7 @@ static int judge(const struct join *j, const struct asked *a)
 	judge_sides(j, period, level);
 	judge_samples(j, a->shared);
 	judge_balance(j, period);
-	judge_host(j, level);
+	judge_host(j, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
 	judge_axis(j, a->within_us);
@@ -387,7 +452,7 @@ static int parse_fault(const char *s, enum join_fault *fault)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--blocks NR] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -407,6 +472,8 @@ int main(int argc, char **argv)
 			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--vcpus") && !strcmp(argv[2], "shared"))
 			a.shared = 1;
+		else if (!strcmp(argv[1], "--pcpus") && !strcmp(argv[2], "some"))
+			a.homeless = 1;
 		else if (!strcmp(argv[1], "--blocks"))
 			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--within"))

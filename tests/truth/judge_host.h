@@ -10,9 +10,10 @@ uint32_t judge_host_tests(const struct join *j);
 
 /**
  * judge_host() - KVM's time by exit reason, user code by process.
+ * @homeless: Some pCPU is no vCPU's home: user code is not judged.
  * @level: Of a single test.
  */
-void judge_host(const struct join *j, double level);
+void judge_host(const struct join *j, int homeless, double level);
 
 /** judge_steal() - All that a process did in user code was steal. */
 void judge_steal(const struct join *j, uint32_t pid, double level);
