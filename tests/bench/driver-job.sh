@@ -30,26 +30,38 @@ spawn()
 
 collector() { vmprof status --json | jq "$1"; }
 
-# work_of NAME PID EVENT - as work, and what the process itself did meanwhile
-work_of()
+# counted NAME PID CMD... - what the process itself does while CMD runs
+counted()
 {
-	local stat=/dev/shm/stat pid begin
-	perf stat -x, -e "$3" -p "$2" -o $stat > /dev/null 2>&1 &
+	local name=$1 pid=$2 stat=/dev/shm/stat begin
+	shift 2
+	perf stat -x, -e instructions -p "$pid" -o $stat > /dev/null 2>&1 &
 	pid=$!
 	sleep 1
 	begin=$(date +%s%N)
-	work "$1"
-	fact "process $1 $3 $(($(date +%s%N) - begin))"
+	"$@"
+	fact "process $name $(($(date +%s%N) - begin))"
 	kill -INT $pid
 	wait $pid || true	# by that signal
-	fact "process-instructions $1 $(awk -F, '/instructions/ { print $1 }' $stat)"
+	fact "process-instructions $name $(awk -F, '/instructions/ { print $1 }' $stat)"
 	rm -f $stat
+}
+
+work_of() { counted "$1" "$2" work "$1"; }
+
+# still_of NAME PID - the guest works, and begins and ends nothing
+still_of()
+{
+	lab_ssh web01 'nohup sh -c "timeout 60 /opt/burn/burn-a 100000000 & timeout 60 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+	sleep 3
+	counted "$1" "$2" sleep 10
+	lab_ssh web01 'pkill burn' || true
 }
 
 # ticks PID - CPU time of a process, user and system, in ticks of 10 ms
 ticks() { awk '{ print $14, $15 }' "/proc/$1/stat"; }
 
-# with_vmprof NAME OPTION... - STAT: event of the collector that is counted, too
+# with_vmprof NAME OPTION... - DO: what is done meanwhile, with NAME and the collector's PID
 with_vmprof()
 {
 	local name=$1 pid
@@ -59,11 +71,7 @@ with_vmprof()
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 	sleep 3
 	pid=$(collector .pid)
-	if [ -n "${STAT:-}" ]; then
-		work_of "$name" "$pid" "$STAT"
-	else
-		work "$name"
-	fi
+	"${DO:-work}" "$name" "$pid"
 	cp "/proc/$pid/maps" "/out/$name.maps"
 	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
 	vmprof stop > /dev/null 2>&1
@@ -77,11 +85,7 @@ with_perf()
 	perf "$@" -o $data > /dev/null 2>&1 &
 	pid=$!
 	sleep 3
-	if [ -n "${STAT:-}" ]; then
-		work_of "$name" "$pid" "$STAT"
-	else
-		work "$name"
-	fi
+	"${DO:-work}" "$name" "$pid"
 	kill -INT $pid
 	wait $pid || true	# by that signal
 	[ -s $data ]
@@ -105,11 +109,11 @@ for period in 100000 260000 650000 2600000 26000000; do
 	with_vmprof "vmprof-$period" --period $period
 	with_perf "perf-kvm-$period" kvm --host --guest record -a -e cycles -c $period
 done
-# the recorders' own part: in the kernel for their samples, and all of it where there are hardly any
-STAT=instructions:k with_vmprof vmprof-process --period 100000
-STAT=instructions:k with_perf perf-kvm-process kvm --host --guest record -a -e cycles -c 100000
-STAT=instructions with_vmprof vmprof-idle --period 26000000
-STAT=instructions with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26000000
+# the recorders' own part, with samples and with hardly any
+DO=work_of with_vmprof vmprof-process --period 100000
+DO=work_of with_perf perf-kvm-process kvm --host --guest record -a -e cycles -c 100000
+DO=still_of with_vmprof vmprof-idle --period 26000000
+DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26000000
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 with_vmprof vmprof-lbr-100000 --period 100000 --lbr any
 with_vmprof vmprof-lbr-from-100000 --period 100000 --lbr any --lbr-format from
