@@ -54,5 +54,5 @@ bool vmph_guest_take_freeze(struct kvm_vcpu *vcpu)
 
 u64 vmph_guest_cr3(struct kvm_vcpu *vcpu)
 {
-	return vmph_vendor == VMPROF_VENDOR_SVM ? vmph_svm_cr3(vcpu) : vmph_vmx_cr3();
+	return vmph_vendor == VMPROF_VENDOR_SVM ? vmph_svm_cr3(vcpu) : vmph_vmx_cr3(vcpu);
 }

@@ -67,7 +67,7 @@ u64 vmph_guest_cr3(struct kvm_vcpu *vcpu);
 int vmph_svm_check(void);
 int vmph_svm_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
 u64 vmph_svm_cr3(struct kvm_vcpu *vcpu);
-u64 vmph_vmx_cr3(void);
+u64 vmph_vmx_cr3(const struct kvm_vcpu *vcpu);
 bool vmph_svm_freeze(struct kvm_vcpu *vcpu, bool lend);
 bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu);
 bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu);

@@ -60,11 +60,24 @@ static bool vmph_vmx_in_guest(u64 reason, u64 intr_info, bool nmi)
 	return VMPH_VMX_REASON(reason) == EXIT_REASON_EXTERNAL_INTERRUPT;
 }
 
+/* Without EPT the VMCS has KVM's shadow of CR3. */
+static bool vmph_vmx_guest_cr3(const struct kvm_vcpu *vcpu, u64 *cr3)
+{
+	u64 controls;
+
+	if (!vmph_vmread(GUEST_CR3, cr3))
+		return false;
+	/* a processor without this field has no EPT */
+	if (!vmph_vmread(SECONDARY_VM_EXEC_CONTROL, &controls) || !(controls & SECONDARY_EXEC_ENABLE_EPT))
+		*cr3 = READ_ONCE(vcpu->arch.cr3);
+	return true;
+}
+
 static int vmph_vmx_read_state(struct kvm_vcpu *vcpu, struct vmph_guest *guest)
 {
 	u64 ss_ar, cs_ar, cs_base = 0;
 
-	if (!vmph_vmread(GUEST_RIP, &guest->ip) || !vmph_vmread(GUEST_CR3, &guest->cr3) ||
+	if (!vmph_vmread(GUEST_RIP, &guest->ip) || !vmph_vmx_guest_cr3(vcpu, &guest->cr3) ||
 	    !vmph_vmread(GUEST_SS_AR_BYTES, &ss_ar) || !vmph_vmread(GUEST_CS_AR_BYTES, &cs_ar))
 		return -EIO;
 	guest->cpl = (ss_ar >> 5) & 3;
@@ -146,10 +159,9 @@ bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu)
 	return true;
 }
 
-u64 vmph_vmx_cr3(void)
+u64 vmph_vmx_cr3(const struct kvm_vcpu *vcpu)
 {
-	u64 cr3 = 0;
+	u64 cr3;
 
-	vmph_vmread(GUEST_CR3, &cr3);
-	return cr3;
+	return vmph_vmx_guest_cr3(vcpu, &cr3) ? cr3 : 0;
 }

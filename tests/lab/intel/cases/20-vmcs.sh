@@ -7,12 +7,17 @@
 # field, but not the register that a processor loads from it: what that does is not shown here.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 14
+plan 16
 
 # The module's counters
 seen() { cat "/sys/module/vmxtest/parameters/$1"; }
 
 modprobe -r vmprof 2>/dev/null
+# from Linux 6.12 on KVM turns VMX on when it is loaded, if it is not told otherwise
+modprobe -r kvm_intel && modprobe -r kvm && modprobe kvm enable_virt_at_load=0 && modprobe kvm_intel
+ok "the module loads where VMX is off" modprobe vmxtest
+is "... and nothing is read or written, in 6 ways" "$(seen unread)" 6
+modprobe -r vmxtest kvm_intel && modprobe -r kvm && modprobe kvm_intel
 ok "the module loads" modprobe vmxtest
 is "without a VMCS nothing is read or written, in 6 ways" "$(seen unread)" 6
 is "... and no guest has run" "$(seen entries)" 0

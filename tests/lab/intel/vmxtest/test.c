@@ -103,7 +103,7 @@ static int read_nothing(void)
 	preempt_disable();
 	count(&unread, !vmph_vmx_lend_freeze(vcpu) && !vmph_vmx_take_freeze(vcpu));
 	preempt_enable();
-	count(&unread, !vmph_vmx_cr3());
+	count(&unread, !vmph_vmx_cr3(vcpu));
 	vfree(vcpu);
 	return 0;
 }
