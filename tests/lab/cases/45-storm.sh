@@ -4,7 +4,7 @@
 # A storm of 2,000 short processes of 50 programs, which open a library while they run: all have
 # names. The same without the module: the figure is printed, and said why.
 . /src/tests/lab/cases/common.sh
-plan 19
+plan 20
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -28,6 +28,7 @@ at_least "thousands of samples of user code" "$all" 3000
 at_least "99.9 % of them have process, module and function" "$(awk "BEGIN { print 100 - 100 * $bad / $all }")" 99.9
 [ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process]" | tr -d '\n' | sed 's/^/# /'
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
+at_most "exits whose maps were in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy // 0')" 2
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 is "all 50 programs are there by name" \
 	"$(case_json '[.domains[0].rows[] | select(.process | test("^child-[0-9]+$")) | .process] | unique | length')" 50

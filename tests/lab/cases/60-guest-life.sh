@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that reboots and one that is destroyed during a session.
 . /src/tests/lab/cases/common.sh
-plan 22
+plan 23
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -29,9 +29,12 @@ case_report $f || bail "report"
 at_least "functions of the second boot's kernel are named" \
 	"$(case_json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 20
 
-# --- a domain that starts while all are profiled
+# --- a domain that starts while all are profiled, after libvirtd was restarted
 f=/out/all.vmprof
 ok "start --all" vmprof start --all --output $f --period 200000
+# the collector's connection is gone by that
+systemctl restart libvirtd.service
+ok "libvirtd restarts in the session" lab_wait 30 virsh -q domstate web01
 ok "another domain starts" lab_guest_start web02 --mem 256
 joined() { vmprof status --json | jq -e '[.domains[] | select(.name == "web02" and .samples > 0)] | length == 1'; }
 ok "it joins the session" lab_wait 120 joined
