@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define MANGLED_MAX	512
+#define MANGLED_MAX	1024	/* longer ones libiberty refuses, too */
 
 #ifdef HAVE_DEMANGLE
 #include <libiberty/demangle.h>
@@ -36,7 +36,7 @@ static void take(const char *s, size_t n, void *opaque)
 
 static int demangle_d(char *buf, size_t size, const char *name)
 {
-	char *s = strlen(name) <= MANGLED_MAX / 4 ? dlang_demangle(name, DMGL_PARAMS) : NULL;
+	char *s = strlen(name) <= MANGLED_MAX / 8 ? dlang_demangle(name, DMGL_PARAMS) : NULL;
 	int ok = s && strlen(s) < size;
 
 	if (ok)
@@ -71,9 +71,18 @@ static int demangle(char *buf, size_t size, const char *name)
 
 const char *vmp_demangle(char *buf, size_t size, const char *name)
 {
+	size_t len = strcspn(name, "@");	/* then "plt" of a stub, or a version */
+	const char *suffix = strcmp(name + len, "@plt") ? "" : "@plt";
+	char mangled[MANGLED_MAX + 1];
+
 	/* _Z C++ and Rust, _R Rust, _D D; everything else is C */
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && name[1] != 'D') ||
-	    strlen(name) > MANGLED_MAX)
+	    len > MANGLED_MAX || size <= strlen(suffix))
 		return name;
-	return demangle(buf, size, name) ? buf : name;
+	memcpy(mangled, name, len);
+	mangled[len] = 0;
+	if (!demangle(buf, size - strlen(suffix), mangled))
+		return name;
+	strcat(buf, suffix);
+	return buf;
 }

@@ -5,7 +5,14 @@
 
 #include <stddef.h>
 
-/** vmp_demangle() - Readable form in @buf, or @name itself when it has none. */
+#define VMP_READABLE_BYTES	4096	/* room for all that is shown of a readable name */
+
+/**
+ * vmp_demangle() - Readable form in @buf, or @name itself when it has none.
+ *
+ * Of what follows an '@' a stub's "@plt" stays and a version goes. Left as they are: names longer
+ * than 1,024 bytes (D: 128), and such whose readable form does not fit.
+ */
 const char *vmp_demangle(char *buf, size_t size, const char *name);
 
 #endif

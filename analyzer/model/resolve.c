@@ -99,7 +99,7 @@ static int set_symbol(struct vmp_model *m, struct vmp_place *p, struct vmp_symta
 		      const struct vmp_symbol *sym, const char *module)
 {
 	uint32_t *shown = &t->shown[sym - t->sym.v];
-	char readable[1024];
+	char readable[VMP_READABLE_BYTES];
 	int err = 0;
 
 	if (!*shown)
@@ -212,7 +212,7 @@ static int detail(struct vmp_model *m, struct vmp_place *p, struct vmp_elf *e, u
 {
 	struct vmp_frame frames[VMP_FRAMES_MAX], *f;
 	const char *name = p->why == VMP_WHY_OK ? vmp_model_name(m, p->function) : NULL, *file = "";
-	char buf[1024], text[2048], line[16] = "";
+	char buf[VMP_READABLE_BYTES], text[VMP_READABLE_BYTES + 256], line[16] = "";
 	int err = 0, nr = 0, inlined;
 	struct vmp_dwarf *d;
 	uint64_t bias;

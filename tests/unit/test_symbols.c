@@ -401,6 +401,23 @@ static void test_cache_keys(void **state)
 	assert_string_equal(other, "");
 }
 
+#ifdef HAVE_DEMANGLE
+/* n::n::...::f(), whose name has 2 @n + 7 bytes */
+static void check_length(int n, int readable)
+{
+	char name[2048] = "_ZN", wanted[2048] = "", buf[VMP_READABLE_BYTES];
+	int i;
+
+	for (i = 0; i < n; i++) {
+		strcat(name, "1n");
+		strcat(wanted, "n::");
+	}
+	strcat(name, "1fEv");
+	strcat(wanted, "f()");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), name), readable ? wanted : name);
+}
+#endif
+
 static void test_demangle(void **state)
 {
 	char buf[256], bomb[500] = "_Z1f";
@@ -417,7 +434,18 @@ static void test_demangle(void **state)
 	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_D8demangle4testFiZv"),
 			    "demangle.test(int)");
 	assert_string_equal(vmp_demangle(buf, 4, "_ZN3foo3barEi"), "_ZN3foo3barEi");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_ZN3foo3barEi@plt"), "foo::bar(int)@plt");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_RNvCs1234_7mycrate3foo@plt"), "mycrate::foo@plt");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_ZN3foo3barEi@@LIB_1.0"), "foo::bar(int)");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_ZN3foo3barEi@LIB_1.0"), "foo::bar(int)");
+	assert_string_equal(vmp_demangle(buf, 18, "_ZN3foo3barEi@plt"), "foo::bar(int)@plt");
+	assert_string_equal(vmp_demangle(buf, 17, "_ZN3foo3barEi@plt"), "_ZN3foo3barEi@plt");
+	assert_string_equal(vmp_demangle(buf, 4, "_ZN3foo3barEi@plt"), "_ZN3foo3barEi@plt");
+	check_length(508, 1);
+	check_length(509, 0);
 #endif
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "_Znonsense@plt"), "_Znonsense@plt");
+	assert_string_equal(vmp_demangle(buf, sizeof(buf), "@plt"), "@plt");
 	/* f(a<int, int>, a<#1, #1>, a<#2, #2>, ...): 2^34 times int at the end */
 	strcat(bomb, "1aIiiE");
 	for (i = 0; i < 34; i++)
