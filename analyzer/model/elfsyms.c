@@ -128,9 +128,48 @@ static int wanted(const struct parse *p, const GElf_Sym *sym, const char *name, 
 	return !out->end || out->end > out->start;	/* a bias may wrap */
 }
 
+/*
+ * "name@VERSION" (old) or "name@@VERSION" (what is linked with today), as .symtab has them, is "name";
+ * what others named "name@plt" is a stub, as those that we name.
+ */
+static int cut_version(struct vmp_elf *e, struct vmp_symbol *sym)
+{
+	const char *at = strchr(sym->name, '@');
+	char *name;
+
+	if (!at || at == sym->name || !strcmp(at, "@plt"))
+		return 0;
+	if (at[1] != '@')
+		sym->rank = VMP_SYM_OLD;
+	name = strndup(sym->name, (size_t)(at - sym->name));
+	if (!name || vmp_vec_push(&e->made, name)) {
+		free(name);
+		return -ENOMEM;
+	}
+	sym->name = name;
+	return 0;
+}
+
+/* Are versions told of @symbols apart from their names? */
+static Elf_Data *versions_of(const struct vmp_elffile *f, Elf_Scn *symbols)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = vmp_elffile_section(f, SHT_GNU_versym, NULL, &sh);
+
+	return scn && sh.sh_link == elf_ndxscn(symbols) ? vmp_elffile_data(scn, &sh) : NULL;
+}
+
+static int is_old(Elf_Data *versions, size_t i)
+{
+	GElf_Versym v;
+
+	return versions && i < versions->d_size / sizeof(v) && gelf_getversym(versions, (int)i, &v) && v & 0x8000;
+}
+
 static int read_symbols(struct parse *p, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = vmp_elffile_data(scn, sh), *str = vmp_elffile_linked(p->f, sh);
+	Elf_Data *versions = versions_of(p->f, scn);
 	struct vmp_symbol sym;
 	size_t n, i;
 	GElf_Sym s;
@@ -144,7 +183,11 @@ static int read_symbols(struct parse *p, Elf_Scn *scn, const GElf_Shdr *sh)
 		if (!gelf_getsym(data, (int)i, &s))
 			break;
 		name = vmp_elffile_string(str, s.st_name);
-		if (name && wanted(p, &s, name, &sym) && vmp_vec_push(&p->e->symtab.sym, sym))
+		if (!name || !wanted(p, &s, name, &sym))
+			continue;
+		if (is_old(versions, i))
+			sym.rank = VMP_SYM_OLD;
+		if (cut_version(p->e, &sym) || vmp_vec_push(&p->e->symtab.sym, sym))
 			return -ENOMEM;
 	}
 	return 0;

@@ -4,8 +4,8 @@
  *
  * An address gets a symbol's name only inside the symbol's bounds; of
  * several symbols at one address the one that perf would show is kept: known
- * size first, global before weak before local (perf has local before weak),
- * fewer leading underscores, the longer one, no SyS_ of old kernels.
+ * size first, global before weak before local (perf has local before weak) before names of
+ * old versions, fewer leading underscores, the longer one, no SyS_ of old kernels.
  */
 #ifndef VMP_SYMTAB_H
 #define VMP_SYMTAB_H
@@ -16,6 +16,7 @@ enum vmp_symbol_rank {		/* lower is better */
 	VMP_SYM_GLOBAL,
 	VMP_SYM_WEAK,
 	VMP_SYM_LOCAL,
+	VMP_SYM_OLD,		/* of a version that nothing new is linked with: libc's free() was cfree, too */
 	VMP_SYM_MADE_UP,	/* "name@plt" and the like */
 	VMP_SYM_UNNAMED,	/* "sub_ADDRESS": bounds are known, the name is not */
 };

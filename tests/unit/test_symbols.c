@@ -170,6 +170,43 @@ static void test_plt(void **state)
 	vmp_elf_close(e);
 }
 
+/* As libc has it: what is linked with today, and what was once; and a function that has its old name only */
+static void test_versions(void **state)
+{
+	static const char code[] =
+		"__asm__(\".symver release_old, released@V1\\n.symver release_new, freed@@V2\\n"
+		".symver gone_old, gone@V1\");\n"
+		"__attribute__((noinline)) void release_new(void) { __asm__(\"nop\"); }\n"
+		"extern __typeof__(release_new) release_old __attribute__((alias(\"release_new\")));\n"
+		"void gone_old(void) { __asm__(\"nop; nop\"); }\n";
+	static const char script[] = "V1 { global: released; gone; local: *; };\nV2 { global: freed; } V1;\n";
+	char cmd[512], file[128], name[128];
+	uint64_t freed, gone;
+	struct vmp_elf *e;
+	int stripped;
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/v.c", dir);
+	gen_write(name, code, sizeof(code) - 1);
+	snprintf(name, sizeof(name), "%s/v.map", dir);
+	gen_write(name, script, sizeof(script) - 1);
+	snprintf(file, sizeof(file), "%s/v.so", dir);
+	snprintf(cmd, sizeof(cmd), "${CC:-cc} -O1 -fPIC -shared -Wl,--version-script=%s -o %s %s/v.c", name, file, dir);
+	assert_int_equal(system(cmd), 0);
+	freed = nm(file, "freed@@V2", "-D");
+	gone = nm(file, "gone@V1", "-D");
+	assert_int_equal(nm(file, "released@V1", ""), freed);
+	for (stripped = 0; stripped < 2; stripped++) {
+		assert_int_equal(vmp_elf_open(&e, file), 0);
+		assert_int_equal(vmp_elf_stripped(e), stripped);
+		assert_string_equal(name_at(e, freed), "freed");
+		assert_string_equal(name_at(e, gone), stripped ? "gone" : "gone_old");
+		vmp_elf_close(e);
+		snprintf(cmd, sizeof(cmd), "strip %s", file);
+		assert_int_equal(system(cmd), 0);
+	}
+}
+
 static void test_no_elf(void **state)
 {
 	struct vmp_elf *e;
@@ -222,6 +259,7 @@ static void test_aliases(void **state)
 		{ .start = 0x200, .end = 0x210, .name = "open64", .rank = VMP_SYM_WEAK },
 		{ .start = 0x300, .end = 0x310, .name = "SyS_read", .rank = VMP_SYM_GLOBAL },
 		{ .start = 0x300, .end = 0x310, .name = "sys_read", .rank = VMP_SYM_GLOBAL },
+		{ .start = 0x400, .end = 0x410, .name = "an_old_one", .rank = VMP_SYM_OLD },
 		{ .start = 0x400, .end = 0x410, .name = "local_one", .rank = VMP_SYM_LOCAL },
 		{ .start = 0x400, .end = 0x410, .name = "weak_one", .rank = VMP_SYM_WEAK },
 	};
@@ -459,7 +497,7 @@ static void test_demangle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt),
+		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt), T(test_versions),
 		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
 		cmocka_unit_test(test_nested_symbols), cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_find_in_steps), T(test_guest_function), T(test_objects_by_domain), cmocka_unit_test(test_cache_keys),
