@@ -3,6 +3,7 @@
 #include "export/metrics.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define LINE_BYTES	64	/* moved by one miss of the last cache */
 
@@ -78,6 +79,21 @@ static void performance(struct vmp_xml *x, const struct vmp_metrics_base *b, con
 	vmp_xml_end(x);
 }
 
+/* Names of the misses of the last cache, ours and libpfm's: each moves a line */
+static int moves_lines(const char *event)
+{
+	static const char *const names[] = {
+		"cache-misses", "perf::cache-misses", "perf_count_hw_cache_misses", "llc-load-misses",
+		"llc-store-misses", "llc_misses", "last_level_cache_misses", "longest_lat_cache:miss",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcasecmp(event, names[i]))
+			return 1;
+	return 0;
+}
+
 /* Memory and cache: what was sampled, when it was no clock */
 static void event(struct vmp_xml *x, const struct vmp_metrics_base *b, const struct vmp_metrics *m)
 {
@@ -90,7 +106,7 @@ static void event(struct vmp_xml *x, const struct vmp_metrics_base *b, const str
 	vmp_xml_real(x, "event_rate", "counts/sec", ratio((double)n, seconds));
 	if (b->seconds_per_cycle > 0)
 		percent(x, "event_per_instruction", n, m->sum.instructions);
-	if (!strcmp(b->event, "cache-misses"))
+	if (moves_lines(b->event))
 		vmp_xml_real(x, "memory_throughput", "MB/sec", ratio((double)n * LINE_BYTES, seconds) / 1e6);
 	vmp_xml_end(x);
 	vmp_xml_end(x);

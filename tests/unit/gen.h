@@ -60,19 +60,25 @@ struct gen {
 	size_t records_len;
 };
 
-static inline void gen_begin(struct gen *g, const char *path)
+static inline void gen_begin_event(struct gen *g, const char *path, const char *event, unsigned int period)
 {
 	struct vmprof_cap_header h = { .session = "test", .realtime_ns = 1700000000000000000ULL,
 				       .tsc = 1000, .tsc_khz = GEN_KHZ };
-	static const char meta[] =
-		"{\"host\":\"kvm01\",\"release\":\"6.12\",\"vendor\":\"svm\",\"event\":\"cycles\","
-		"\"period\":1000000,\"trigger\":\"pmc\",\"version\":\"0.1\",\"cpus\":2}";
+	char meta[256];
 
+	snprintf(meta, sizeof(meta),
+		 "{\"host\":\"kvm01\",\"release\":\"6.12\",\"vendor\":\"svm\",\"event\":\"%s\","
+		 "\"period\":%u,\"trigger\":\"pmc\",\"version\":\"0.1\",\"cpus\":2}", event, period);
 	memset(g, 0, sizeof(*g));
 	g->offset = GEN_OFFSET;
 	unlink(path);
 	assert_int_equal(vmp_writer_create(&g->w, path, &h), 0);
-	assert_int_equal(vmp_writer_block(g->w, VMPROF_CAP_META, 0, meta, sizeof(meta) - 1, 0, 0), 0);
+	assert_int_equal(vmp_writer_block(g->w, VMPROF_CAP_META, 0, meta, strlen(meta), 0, 0), 0);
+}
+
+static inline void gen_begin(struct gen *g, const char *path)
+{
+	gen_begin_event(g, path, "cycles", 1000000);
 }
 
 static inline void gen_text(struct gen *g, unsigned type, uint32_t source, const char *text)

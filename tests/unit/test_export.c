@@ -47,6 +47,10 @@ static void counted(uint32_t vm, uint64_t tsc, uint64_t cr3, uint64_t ip, uint32
 	gen_record(&g, &s, sizeof(s));
 }
 
+/* What the sessions of these tests sampled */
+static const char *event = "cycles";
+static unsigned int period = 1000000;
+
 /*
  * web01: two processes "app" (pid 10, 20) run the same file at different addresses
  * on two vCPUs, each a ring of its own; the VMM works; a thread steals.
@@ -54,7 +58,7 @@ static void counted(uint32_t vm, uint64_t tsc, uint64_t cr3, uint64_t ip, uint32
  */
 static void write_capture(void)
 {
-	gen_begin(&g, path);
+	gen_begin_event(&g, path, event, period);
 	gen_vm(&g, GEN_VM, "web01");
 	gen_vm(&g, 2000, "web02");
 	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0,
@@ -399,6 +403,52 @@ static void test_xml_threads(void **state)
 	says("<category name=\"load_balance\"><item name=\"time_balance\"><data unit=\"percent\">25.000000</data></item></category></thread>");
 }
 
+/* app 20: two samples of 500 events each in 2000 cycles, which are 2 us, and 800 instructions */
+static void sampled(const char *name, int lines)
+{
+	char *process, item[128];
+
+	event = name;
+	period = 500;
+	write_capture();
+	gen_end(&g);
+	event = "cycles";
+	period = 1000000;
+	load();
+	write_as("xml", 0);
+	process = strstr(output, "<process id=\"20\"");
+	assert_non_null(process);
+	memmove(output, process, strlen(process) + 1);
+	*strstr(output, "</process>") = 0;
+	says("<item name=\"execution_time\"><data unit=\"sec\">0.000002</data></item>");
+	snprintf(item, sizeof(item), "<category name=\"events\"><item name=\"%s\"><data unit=\"counts\"/>", name);
+	says(item);
+	says("<item name=\"event_counts\"><data unit=\"counts\">1000</data></item>"
+	     "<item name=\"event_rate\"><data unit=\"counts/sec\">500000000.000000</data></item>"
+	     "<item name=\"event_per_instruction\"><data unit=\"percent\">125.000000</data></item>");
+	if (lines)
+		says("<item name=\"memory_throughput\"><data unit=\"MB/sec\">32000.000000</data></item>");
+	else
+		says_not("memory_throughput");
+	vmp_table_destroy(table);
+	vmp_model_close(model);
+	table = NULL;
+	model = NULL;
+}
+
+static void test_xml_events(void **state)
+{
+	(void)state;
+	sampled("cache-misses", 1);
+	sampled("LLC-LOAD-MISSES", 1);
+	sampled("cache-references", 0);
+	write_capture();
+	gen_end(&g);
+	load();
+	write_as("xml", 0);
+	says_not("category name=\"events\"");
+}
+
 static void test_order_of_time(void **state)
 {
 	(void)state;
@@ -728,7 +778,8 @@ static void test_instruction_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_xml_threads), T(test_order_of_time),
+		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_xml_threads), T(test_xml_events),
+		T(test_order_of_time),
 		T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE
