@@ -111,20 +111,62 @@ async function flame() {
 	await page.context().close();
 }
 
+// The page DIR/FROM with its data changed, as TO
+function changed(from, to, change) {
+	const html = readFileSync(join(dir, from), 'utf8'), file = join(tmp, to);
+	const d = JSON.parse(html.match(/<script type="application\/json" id="data">([^<]*)<\/script>/)[1]);
+	change(d);
+	writeFileSync(file, html.replace(/(id="data">)[^<]*/, (_, head) => head + JSON.stringify(d).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`)));
+	return file;
+}
+
+// What the time went to: in a sentence, a bar, cards, and two lists
+async function overview() {
+	const page = await open(join(dir, 'hostile.html'));	// 29 samples: 5 user, 10 kernel, 6 VMM, 8 steal
+	const all = (selector) => page.locator(`#overview ${selector}`).allTextContents();
+	is(await text(page, '#overview .lead'), 'Of the CPU time that web<01> used or waited for, 17 % went to programs, 34 % to its own kernel, 21 % to virtualisation, ' +
+		'and 28 % to waiting for a CPU that other work had. The busiest program was <img src=x one>, with 52 % of that time.', 'a sentence says what the time went to');
+	is(await all('.split .part'), ['17 %', '34 %', '21 %', '28 %'], 'the bar has four parts, with their shares');
+	const wide = await page.locator('#overview .split').evaluate((bar) => [...bar.children].map((x) => Math.round(2900 * x.getBoundingClientRect().width / bar.getBoundingClientRect().width) / 100));
+	ok([5, 10, 6, 8].every((n, i) => Math.abs(wide[i] - n) < 0.3), 'as wide as these', wide);
+	is(await page.locator('#overview .split').getAttribute('aria-label'), 'Programs 17.2 %, Guest kernel 34.5 %, Virtualisation 20.7 %, Steal 27.6 %', 'and says so to those who do not see it');
+	is(await all('.card h3'), ['Programs', 'Guest kernel', 'Virtualisation', 'Steal'], 'there is a card for each');
+	is(await all('.card .figure'), ['17.2 %', '34.5 %', '20.7 %', '27.6 %'], 'with its share');
+	is(await all('.card .figure + .quiet'), ['5.0 ms of CPU time', '10 ms of CPU time', '6.0 ms of CPU time', '8.0 ms of waiting'], 'and time');
+	is(await all('.panel:nth-child(1) h3, .panel:nth-child(1) .name, .panel:nth-child(1) .num'), ['Busiest programs', '<img src=x one>', '51.7 %'], 'the programs are listed');
+	is(await all('.panel:nth-child(2) h3, .panel:nth-child(2) li'), ['Why the host had to step in',
+		'NPF13.8 %The VM touched memory that the host had to provide first, or a device in memory.',
+		'QEMU’s own threads6.90 %Emulated devices, disks and network; no vCPU had left for it.'], 'and why the host had to step in, in plain words');
+	await page.context().close();
+
+	// 846, 96 and 58 of 1000 would be 85, 10 and 6 %
+	const set = (d, of) => {
+		d.rows.samples = d.rows.side.map((s, i) => d.rows.side.indexOf(s) === i ? of[s] : 0);
+		d.domains[0].total = of.reduce((a, b) => a + b, 0);
+	};
+	for (const [of, words] of [
+		[[96, 846, 58, 0], 'Of the CPU time that web01 used or waited for, 84 % went to programs, 10 % to its own kernel and 6 % to virtualisation. It never had to wait for a CPU. '],
+		[[2, 997, 1, 0], 'Of the CPU time that web01 used or waited for, over 99 % went to programs, under 1 % to its own kernel and under 1 % to virtualisation. It never had to wait for a CPU. '],
+	]) {
+		const p = await open(changed('threads.html', 'round.html', (d) => set(d, of)));
+		ok((await text(p, '#overview .lead')).startsWith(words), `shares add up to 100 %: of ${of}`, await text(p, '#overview .lead'));
+		await p.context().close();
+	}
+}
+
 // Frames with callers, sixty deep: the same reader, other data
 async function deep() {
-	const html = readFileSync(join(dir, 'hostile.html'), 'utf8');
-	const d = JSON.parse(html.match(/<script type="application\/json" id="data">([^<]*)<\/script>/)[1]);
-	const from = d.strings.length, depth = 60, first = d.stacks.parent.length;
-	for (let i = 0; i < depth; i++) {
-		d.strings.push(`frame${i}`);
-		d.stacks.parent.push(i ? first + i - 1 : -1);
-		d.stacks.function.push(from + i);
-		d.stacks.module.push(d.stacks.module[0]);
-	}
-	d.rows.stack[0] = first + depth - 1;
-	const file = join(tmp, 'deep.html');
-	writeFileSync(file, html.replace(/(id="data">)[^<]*/, (_, head) => head + JSON.stringify(d).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`)));
+	const depth = 60;
+	const file = changed('hostile.html', 'deep.html', (d) => {
+		const from = d.strings.length, first = d.stacks.parent.length;
+		for (let i = 0; i < depth; i++) {
+			d.strings.push(`frame${i}`);
+			d.stacks.parent.push(i ? first + i - 1 : -1);
+			d.stacks.function.push(from + i);
+			d.stacks.module.push(d.stacks.module[0]);
+		}
+		d.rows.stack[0] = first + depth - 1;
+	});
 	const page = await open(file);
 	const frames = (await boxNames(page)).filter((n) => n.startsWith('frame'));
 	is(frames.length, depth, 'a stack of sixty frames is drawn, frame by frame');
@@ -212,6 +254,24 @@ async function time() {
 	is(await page.locator('.lane').count(), 4, 'one lane for each vCPU');
 	is(page.trouble, [], 'all without a message');
 	await page.context().close();
+	await lane();
+}
+
+// The lane of a vCPU that ran programs and kernel, left for the host and waited: one colour each, which the legend explains
+async function lane() {
+	const page = await open(join(dir, 'hostile.html'));
+	is(await page.locator('#time .legend li').allTextContents(), ['Programs', 'Guest kernel', 'Virtualisation', 'Steal'], 'the time line has a legend');
+	const drawn = await page.evaluate(() => [...document.querySelectorAll('#time .legend .swatch')].map((x) => {
+		const [r, g, b] = getComputedStyle(x).backgroundColor.match(/\d+/g).map(Number), canvas = document.querySelector('.lane canvas');
+		const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+		let n = 0;
+		for (let i = 0; i < data.length; i += 4)
+			n += data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255;
+		return n;
+	}));
+	ok(drawn.length === 4 && drawn.every((n) => n > 50), `each of its colours is drawn: ${drawn} pixels`);
+	ok((await text(page, '#time .readout')).endsWith('Programs 17.2 %, Guest kernel 34.5 %, Virtualisation 20.7 %, Steal 27.6 %'), 'and said with its share', await text(page, '#time .readout'));
+	await page.context().close();
 }
 
 async function lists() {
@@ -272,13 +332,20 @@ async function picture() {
 
 // A session of a million samples
 async function million() {
-	const limit = 1000, file = join(dir, 'million.html');
+	const limit = 400, file = join(dir, 'million.html');
 	const bytes = statSync(file).size;
 	ok(bytes < 5000000, `the page of a million samples has ${bytes} bytes`);
-	const page = await open(file);
-	const first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
-	ok(first < 10 * limit, `it shows something after ${Math.round(first)} ms`);
-	let ms = await pause(page);
+	// other work of the machine's only adds to it: the best of up to three counts
+	let page, first, ms;
+	for (let i = 0; i < 3; i++) {
+		await page?.context().close();
+		page = await open(file);
+		first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+		ms = await pause(page);
+		if (first < 3000 && ms < limit)
+			break;
+	}
+	ok(first < 3000, `it shows something after ${Math.round(first)} ms`);
 	ok(ms < limit, `while it opens, the longest pause is ${ms} ms`);
 	await page.keyboard.press('/');
 	await page.keyboard.type('_1');
@@ -299,7 +366,7 @@ async function million() {
 	await page.context().close();
 }
 
-for (const test of [hostile, flame, deep, threads, timeless, time, lists, looks, picture, million])
+for (const test of [hostile, overview, flame, deep, threads, timeless, time, lists, looks, picture, million])
 	await run(test);
 done();
 await browser.close();

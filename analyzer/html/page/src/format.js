@@ -9,7 +9,16 @@ export function percent(n, of) {
 // "74 %": for sentences
 export function about(n, of) {
 	const p = of ? 100 * n / of : 0;
-	return p > 0 && p < 1 ? 'under 1 %' : `${Math.round(p)} %`;
+	return p > 0 && p < 1 ? 'under 1 %' : p > 99 && p < 100 ? 'over 99 %' : `${Math.round(p)} %`;
+}
+
+// The same of all parts of a whole, which add up to 100 %: those nearest to the next percent are rounded up
+export function shares(parts) {
+	const all = parts.reduce((a, b) => a + b, 0), exact = parts.map((n) => all ? 100 * n / all : 0), whole = exact.map(Math.floor);
+	const up = parts.map((_, i) => i).sort((a, b) => (exact[b] - whole[b]) - (exact[a] - whole[a]));
+	for (const i of up.slice(0, all ? 100 - whole.reduce((a, b) => a + b, 0) : 0))
+		whole[i]++;
+	return parts.map((n, i) => exact[i] < 1 || exact[i] > 99 ? about(n, all) : `${whole[i]} %`);
 }
 
 export const count = (n) => n.toLocaleString('en');

@@ -3,7 +3,7 @@
 import { el, swatch, wide } from './dom.js';
 import { KERNEL, ORDER, SIDES, STEAL, USER, VMM, bySamples, sums } from './data.js';
 import { explain, reasonName } from './exits.js';
-import { about, count, duration, percent } from './format.js';
+import { about, count, duration, percent, shares } from './format.js';
 
 const TOP = 6;
 
@@ -16,18 +16,17 @@ function programs(d, dom) {
 	return top(d, dom, (i) => d.rows.side[i] <= USER, (i) => d.procs.shown[d.rows.proc[i]], (k) => k);
 }
 
-// One or two sentences that say it all
+// Two or three sentences that say it all; what it waited is part of the whole
 function lead(d, dom) {
-	const [first] = programs(d, dom), t = dom.total;
+	const [first] = programs(d, dom), t = dom.total, share = shares(dom.sides);
 	const [func] = top(d, dom, (i) => d.rows.side[i] === USER, (i) => d.stacks.function[d.rows.stack[i]],
 		(k) => d.strings[k]);
-	const part = (side, words) => [el('strong', {}, about(dom.sides[side], t)), words];
-	const p = el('p', { class: 'lead' }, el('strong', {}, dom.name), ' spent ', part(USER, ' of its CPU time running programs, '),
-		part(KERNEL, ' in its own kernel and '), part(VMM, ' in virtualisation. '),
-		dom.sides[STEAL] ? [el('strong', {}, about(dom.sides[STEAL], t)), ' of the time it waited for a CPU that other work had. '] :
-			'It never had to wait for a CPU. ');
+	const part = (side) => el('strong', { class: 'share' }, share[side]), waited = dom.sides[STEAL];
+	const p = el('p', { class: 'lead' }, 'Of the CPU time that ', el('strong', {}, dom.name), ' used or waited for, ',
+		part(USER), ' went to programs, ', part(KERNEL), ' to its own kernel', waited ? ', ' : ' and ', part(VMM), ' to virtualisation',
+		waited ? [', and ', part(STEAL), ' to waiting for a CPU that other work had. '] : '. It never had to wait for a CPU. ');
 	if (first && first.samples > 0.02 * t) {
-		p.append('The busiest program was ', el('strong', {}, first.name), ', with ', el('strong', {}, about(first.samples, t)), '.');
+		p.append('The busiest program was ', el('strong', {}, first.name), ', with ', el('strong', { class: 'share' }, about(first.samples, t)), ' of that time.');
 		if (func && func.samples > 0.05 * t && !/^\[/.test(func.name))
 			p.append(' The single most expensive function was ', el('code', {}, func.name), '.');
 	}
@@ -37,12 +36,12 @@ function lead(d, dom) {
 function splitBar(dom) {
 	const bar = el('div', { class: 'split', role: 'img', 'aria-label': ORDER.map((s) =>
 		`${SIDES[s].name} ${percent(dom.sides[s], dom.total)}`).join(', ') });
+	const words = shares(dom.sides);
 	for (const s of ORDER) {
 		if (!dom.sides[s])
 			continue;
 		const share = dom.sides[s] / dom.total;
-		bar.append(wide(el('div', { class: `part ${SIDES[s].key}` },
-			share > 0.07 ? el('span', {}, about(dom.sides[s], dom.total)) : null), share));
+		bar.append(wide(el('div', { class: `part ${SIDES[s].key}` }, share > 0.07 ? el('span', {}, words[s]) : null), share));
 	}
 	return bar;
 }

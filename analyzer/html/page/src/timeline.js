@@ -44,6 +44,9 @@ export function timeline(d, dom) {
 				ys[ORDER.length - 1 - k].push(sum);
 			});
 		}
+		// a step reaches to the next one
+		x.push(bins * bin);
+		ys.forEach((y) => y.push(y[y.length - 1]));
 		return [x, ...ys];
 	}
 
