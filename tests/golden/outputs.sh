@@ -9,7 +9,7 @@ esac
 out=$(cd "$out" && pwd)
 
 golden_suffixes="txt process.txt exit.txt tree.txt tree.json exits.txt steal.txt columns.json diff.txt json page.json pb folded speedscope.json gecko.json chrome.json perf-script csv
-	profile.json xml indented.xml branches.txt bolt.txt autofdo.txt"
+	addresses.csv profile.json xml indented.xml branches.txt bolt.txt autofdo.txt llvm-profgen.txt inline.txt"
 
 # golden_objects NAME - the objects of NAME.vmprof are looked for in the golden tests alone.
 golden_objects()
@@ -35,6 +35,7 @@ golden_outputs()
 	"$out/vmprof" report --json --filter 'side ~ guest* && percent > 2' --columns cycles,pid,thread,build-id \
 		--sort pid,percent "$1.vmprof" > "$2/$1.columns.json" &&
 	"$out/vmprof" report --diff --group-by module "$other.vmprof" "$1.vmprof" > "$2/$1.diff.txt" &&
+	"$out/vmprof" report --inline --srcline "$1.vmprof" > "$2/$1.inline.txt" &&
 	"$out/vmprof" report --json "$1.vmprof" > "$2/$1.json" || return
 	# gzip's bytes are zlib's business
 	"$out/vmprof" export --format pprof "$1.vmprof" | gunzip > "$2/$1.pb" || return
@@ -49,6 +50,7 @@ golden_outputs()
 		chrome.json chrome --all-host
 		perf-script perf-script
 		csv csv --all-host
+		addresses.csv csv --addresses
 		profile.json json
 		xml xml
 		indented.xml xml --indent --all-host
@@ -58,6 +60,7 @@ golden_outputs()
 	"$out/vmprof" branches "$1.vmprof" > "$2/$1.branches.txt" 2>&1
 	golden_folder "$1" "$2" bolt
 	golden_folder "$1" "$2" autofdo
+	golden_folder "$1" "$2" llvm-profgen
 	golden_page "$1" "$2"
 }
 
