@@ -32,7 +32,7 @@ static int check_html(const struct given *g, const struct vmp_options *o)
 
 	if (g->vcpu || g->pid || w->sort || w->by || g->limit || g->json || o->comm || o->module ||
 	    o->exit_reason || o->all_host || w->group_by || w->columns || w->filter || w->percent_limit ||
-	    w->tree || g->diff || g->exits || g->steal) {
+	    w->tree || g->diff || g->exits || g->steal || g->inlined || g->srcline || g->color || g->no_pager) {
 		vmp_err("--html goes with --domain and --sysroot only; the page itself searches, sorts and groups");
 		return -EINVAL;
 	}
@@ -184,8 +184,8 @@ int cmd_report(int argc, char **argv)
 		{ "by", 0, VMP_OPT_STR, "WHAT", "a row for each function (default), process, module,\nvcpu or exit", &w->by },
 		{ "group-by", 0, VMP_OPT_STR, "KEYS", "a row for each combination of these: domain, process, pid,\nthread, vcpu, module, build-id, function, exit, side", &w->group_by },
 		{ "tree", 0, VMP_OPT_FLAG, NULL, "from the domain down, with sums; levels by --group-by,\ndefault process,thread,module,function", &w->tree },
-		{ "columns", 0, VMP_OPT_STR, "LIST", "show these: keys as above, samples, percent, cycles,\ninstructions, cpi, ipc", &w->columns },
-		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples", &w->sort },
+		{ "columns", 0, VMP_OPT_STR, "LIST", "show these: keys as above, samples, percent, cycles,\ninstructions, cpi, ipc, instruction-samples; with --diff\nbefore, after, delta", &w->columns },
+		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples,\nwith --diff the largest delta", &w->sort },
 		{ "percent-limit", 0, VMP_OPT_STR, "N", "no rows of less than N percent", &w->percent_limit },
 		{ "limit", 0, VMP_OPT_STR, "N", "rows of each domain, 0 all; default: 40 on a terminal,\nelse all", &g.limit },
 		{ "exits", 0, VMP_OPT_FLAG, NULL, "VMM time by exit reason and the guest function that exited", &g.exits },
@@ -198,7 +198,7 @@ int cmd_report(int argc, char **argv)
 		{ "color", 0, VMP_OPT_STR, "WHEN", "auto (default: on a terminal, unless NO_COLOR is set),\nalways, never", &g.color },
 		{ "no-pager", 0, VMP_OPT_FLAG, NULL, "print at once; else a terminal gets $VMPROF_PAGER,\n$PAGER or less -FRX", &g.no_pager },
 		{ "json", 0, VMP_OPT_FLAG, NULL, "JSON instead of text", &g.json },
-		{ "html", 0, VMP_OPT_STR, "FILE", "write a page for the browser instead, that needs no network;\n- for standard output; of the others it takes --domain", &g.html },
+		{ "html", 0, VMP_OPT_STR, "FILE", "write a page for the browser instead, that needs no network;\n- for standard output; it goes with --domain and --sysroot only", &g.html },
 		{ NULL },
 	};
 	const struct vmp_cmdline cmd = {

@@ -254,7 +254,7 @@ int cmd_top(int argc, char **argv)
 		{ "last", 0, VMP_OPT_STR, "TIME", "show the last 10s (default), another time, or all: 0", &g.last },
 		{ "filter", 0, VMP_OPT_STR, "EXPR", "only rows such as 'process == \"shor\" && percent > 1'", &w->filter },
 		{ "group-by", 0, VMP_OPT_STR, "KEYS", "from the domain down; default process,thread,module,function;\nwith --batch the rows' keys", &w->group_by },
-		{ "columns", 0, VMP_OPT_STR, "LIST", "numbers to be shown: samples, percent, cycles, instructions,\ncpi, ipc", &w->columns },
+		{ "columns", 0, VMP_OPT_STR, "LIST", "numbers to be shown: samples, percent, cycles, instructions,\ncpi, ipc, instruction-samples", &w->columns },
 		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples", &w->sort },
 		{ "batch", 'b', VMP_OPT_FLAG, NULL, "print a table each second; no terminal is needed", &g.batch },
 		{ "number", 'n', VMP_OPT_STR, "N", "with --batch: N tables, then end; default: until Ctrl-C", &g.number },

@@ -50,7 +50,7 @@ int cmd_tui(int argc, char **argv)
 		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &t.options.domain },
 		{ "filter", 0, VMP_OPT_STR, "EXPR", "only rows such as 'process == \"shor\" && percent > 1'", &w.filter },
 		{ "group-by", 0, VMP_OPT_STR, "KEYS", "from the domain down; default process,thread,module,function", &w.group_by },
-		{ "columns", 0, VMP_OPT_STR, "LIST", "numbers to be shown: samples, percent, cycles, instructions,\ncpi, ipc", &w.columns },
+		{ "columns", 0, VMP_OPT_STR, "LIST", "numbers to be shown: samples, percent, cycles, instructions,\ncpi, ipc, instruction-samples;\nwith --diff before, after, delta", &w.columns },
 		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples", &w.sort },
 		{ "exits", 0, VMP_OPT_FLAG, NULL, "begin with VMM time by exit reason and the guest function\nthat exited", &exits },
 		{ "steal", 0, VMP_OPT_FLAG, NULL, "begin with what ran while vCPUs waited", &steal },

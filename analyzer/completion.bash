@@ -26,7 +26,7 @@ _vmprof()
 	--group-by) list='process pid thread vcpu module build-id function exit side domain' ;;
 	--columns)
 		list='samples percent cycles instructions cpi ipc process pid thread vcpu module build-id
-			function exit side domain'
+			function exit side domain instruction-samples before after delta'
 		;;
 	--color) words='auto always never' ;;
 	--last) words='10s 30s 60s 0' ;;
@@ -34,7 +34,7 @@ _vmprof()
 	--by) words='function process module vcpu exit' ;;
 	--sort)
 		list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
-			exit side build-id'
+			exit side build-id domain instruction-samples before after delta'
 		;;
 	--output | -o | --html | --vmlinux)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

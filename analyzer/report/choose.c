@@ -9,8 +9,6 @@
 #include "util/log.h"
 #include "util/text.h"
 
-#define COLUMNS_TEXT	"domain, process, pid, thread, vcpu, module, build-id, function, exit, side, samples, percent, cycles, instructions, cpi, ipc"
-
 static const char *safe(const char *s)
 {
 	static char buf[512];
@@ -54,7 +52,7 @@ int vmp_choose_columns(const char *option, const char *s, struct vmp_column_list
 		len = strcspn(s, ",");
 		c = vmp_column_find(s, len);
 		if (c < 0) {
-			vmp_err("--%s: no column is called '%.*s'; there are %s", option, (int)strcspn(safe(s), ","), safe(s), COLUMNS_TEXT);
+			vmp_err("--%s: no column is called '%.*s'; there are %s", option, (int)strcspn(safe(s), ","), safe(s), vmp_column_names());
 			return -EINVAL;
 		}
 		append(list, (enum vmp_column)c);
@@ -79,7 +77,7 @@ int vmp_choose_sort(const char *s, struct vmp_options *o)
 		if (c < 0 || o->nr_sort == VMP_SORT_KEYS ||
 		    (way && !(way == 4 && !strncmp(s + name, ":asc", 4)) &&
 		     !(way == 5 && !strncmp(s + name, ":desc", 5)))) {
-			vmp_err("cannot sort by '%s'; --sort takes %s, with commas between, each with :asc or :desc if wanted", safe(s), COLUMNS_TEXT);
+			vmp_err("cannot sort by '%s'; --sort takes %s, with commas between, each with :asc or :desc if wanted", safe(s), vmp_column_names());
 			return -EINVAL;
 		}
 		*key = (struct vmp_sort){ (uint8_t)c, way ? way == 4 : !VMP_IS_MEASURE(c) };

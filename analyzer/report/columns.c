@@ -3,6 +3,7 @@
 #include "report/columns.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/profile.h"
@@ -37,6 +38,17 @@ static const struct {
 const char *vmp_column_name(enum vmp_column c)
 {
 	return columns[c].name;
+}
+
+const char *vmp_column_names(void)
+{
+	static char all[256];
+	int i, n = 0;
+
+	for (i = 0; i < VMP_COL_NR; i++)
+		if (i != VMP_COL_THIEF)		/* in --steal, which has columns of its own */
+			n += snprintf(all + n, sizeof(all) - (size_t)n, "%s%s", n ? ", " : "", columns[i].name);
+	return all;
 }
 
 const char *vmp_column_title(enum vmp_column c)

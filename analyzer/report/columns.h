@@ -71,6 +71,9 @@ int vmp_column_give_way(struct vmp_column_list *list);
 /** vmp_column_name() - As it is written in options and in JSON: "build-id". */
 const char *vmp_column_name(enum vmp_column c);
 
+/** vmp_column_names() - Those that options take, with commas between. */
+const char *vmp_column_names(void);
+
 /** vmp_column_title() - Head of its column in text. */
 const char *vmp_column_title(enum vmp_column c);
 

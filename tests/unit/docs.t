@@ -35,6 +35,27 @@ for c in $commands; do
 	err=$("$vmprof" "$c" --frobnicate 2>&1 > /dev/null); [ $? = 2 ] && [ -n "$err" ]; ok $? "vmprof $c refuses an unknown option, exit 2"
 done
 
+# Values of options: those that the program takes, as it lists them when it is given another, are those of completion,
+# and are in --help and in the man page (each between two lines)
+while read -r c option begin end page_begin page_end; do
+	said=$("$vmprof" "$c" "$option" frob "$src/tests/golden/made.vmprof" 2>&1)
+	values=$(sed -e 's/.*\(there are\|takes\) //' -e 's/, with commas.*//' -e 's/, --group-by.*//' -e "s/, not 'frob'//" -e 's/ or /, /' <<< "$said" | tr -d , | tr ' ' '\n' | sort -u)
+	[ "$(wc -l <<< "$values")" -ge 3 ] && grep -q "'frob'" <<< "$said"; ok $? "vmprof $c $option lists its values: $(echo $values)"
+	offered=$(COMP_WORDS=(vmprof "$c" "$option" "") COMP_CWORD=3
+		. "$src/analyzer/completion.bash"; _vmprof; printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+	[ "$offered" = "$values" ]; ok $? "completion offers the same$(diff <(echo "$values") <(echo "$offered") | sed -n 's/^[<>]/ &/p' | tr -d '\n')"
+	missing=$(comm -23 <(echo "$values") <("$vmprof" "$c" --help | sed -n "/$begin/,/$end/p" | grep -oE '[a-z][a-z-]*' | sort -u))
+	[ -z "$missing" ]; ok $? "vmprof $c --help has each of them${missing:+ (missing: $(echo $missing))}"
+	missing=$(comm -23 <(echo "$values") <(sed 's/\\-/-/g' "$src/docs/man/vmprof-$c.1" | sed -n "/$page_begin/,/$page_end/p" | grep -v '^\.SH' | grep -oE '[a-z][a-z-]*' | sort -u))
+	[ -z "$missing" ]; ok $? "so has vmprof-$c(1)${missing:+ (missing: $(echo $missing))}"
+done << 'END'
+report --columns --group-by --sort ^.SH.COLUMNS ^.SH.FILTERS
+report --sort --group-by --sort ^.SH.COLUMNS ^.SH.FILTERS
+report --by --by --group-by --by --group-by
+report --color --color --no-pager --color --no-pager
+export --format ^Formats: ^$ ^.SH.FORMATS ^.SH.[^F]
+END
+
 # Packages: what configure asks for, and what the README says to install
 for p in $(sed -n -e 's/^require [^ ]* [^ ]* \([^ ]*\) .*/\1/p' -e 's/.*(Debian: \([a-z0-9 -]*\)).*/\1/p' "$src/configure") rpm; do
 	case $p in apt | install | pkg-config) continue ;; esac	# "apt install PACKAGE"

@@ -16,6 +16,10 @@ run --html "$tmp/a.html" --json "$capture"
 [ $? = 2 ] && grep -q -- '--domain and --sysroot only' "$tmp/err" && [ ! -e "$tmp/a.html" ]; ok $? "--html and --json together are refused, exit 2"
 run --html "$tmp/a.html" --comm x "$capture"
 [ $? = 2 ]; ok $? "so are filters that the page has itself"
+for option in --inline --srcline --no-pager --color=never --tree --steal; do
+	run --html "$tmp/a.html" $option "$capture"
+	[ $? = 2 ] && grep -q -- '--domain and --sysroot only' "$tmp/err" && [ ! -e "$tmp/a.html" ]; ok $? "and $option, which would change nothing"
+done
 run --html "$tmp/a.html" "$capture"
 status=$?
 if grep -q 'built without the page' "$tmp/err"; then
