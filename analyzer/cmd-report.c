@@ -51,10 +51,6 @@ static int check_views(const struct given *g)
 		vmp_err("--steal has two tables of its own; leave out --group-by, --columns, --tree and --filter");
 		return -EINVAL;
 	}
-	if (g->diff && w->tree) {
-		vmp_err("--diff compares rows; leave out --tree");
-		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -183,7 +179,7 @@ int cmd_report(int argc, char **argv)
 		{ "filter", 0, VMP_OPT_STR, "EXPR", "only rows such as 'process == \"shor\" && module ~ \"libq*\"\n&& percent > 1'; ==, !=, ~ and !~ (patterns), <, <=, >, >=,\n&&, ||, !, ( )", &w->filter },
 		{ "by", 0, VMP_OPT_STR, "WHAT", "a row for each function (default), process, module,\nvcpu or exit", &w->by },
 		{ "group-by", 0, VMP_OPT_STR, "KEYS", "a row for each combination of these: domain, process, pid,\nthread, vcpu, module, build-id, function, exit, side", &w->group_by },
-		{ "tree", 0, VMP_OPT_FLAG, NULL, "from the domain down, with sums; levels by --group-by,\ndefault process,thread,module,function", &w->tree },
+		{ "tree", 0, VMP_OPT_FLAG, NULL, "from the domain down, with sums; levels by --group-by,\ndefault process,thread,module,function (--diff: no thread)", &w->tree },
 		{ "columns", 0, VMP_OPT_STR, "LIST", "show these: keys as above, samples, percent, cycles,\ninstructions, cpi, ipc, instruction-samples; with --diff\nbefore, after, delta", &w->columns },
 		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples,\nwith --diff the largest delta", &w->sort },
 		{ "percent-limit", 0, VMP_OPT_STR, "N", "no rows of less than N percent", &w->percent_limit },

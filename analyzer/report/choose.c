@@ -118,6 +118,8 @@ static const enum vmp_column of_exits[] = { VMP_COL_EXIT, VMP_COL_FUNCTION, VMP_
 static const enum vmp_column of_thieves[] = { VMP_COL_VCPU, VMP_COL_PROCESS, VMP_COL_FUNCTION, VMP_COL_MODULE };
 static const enum vmp_column of_waiters[] = { VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_PROCESS, VMP_COL_VCPU, VMP_COL_THIEF };
 static const enum vmp_column of_tree[] = { VMP_COL_PROCESS, VMP_COL_THREAD, VMP_COL_MODULE, VMP_COL_FUNCTION };
+/* a thread has another number the next time */
+static const enum vmp_column of_diff[] = { VMP_COL_PROCESS, VMP_COL_MODULE, VMP_COL_FUNCTION };
 
 #define LIST(list, keys) put(list, keys, sizeof(keys) / sizeof((keys)[0]))
 
@@ -159,7 +161,9 @@ static void usual(const struct vmp_wishes *w, struct vmp_column_list *list, stru
 {
 	switch (o->view) {
 	case VMP_VIEW_TIME:
-		if (w->tree)
+		if (w->tree && w->diff)
+			LIST(list, of_diff);
+		else if (w->tree)
 			LIST(list, of_tree);
 		else
 			LIST(list, by_function);

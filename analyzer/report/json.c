@@ -268,7 +268,7 @@ static void node(FILE *out, struct vmp_tree *t, uint32_t number_of, const struct
 	for (i = 0; i < n.nr && (!r->limit || i < r->limit); i++) {
 		struct vmp_node child = t->nodes.v[n.first + i];
 
-		if (vmp_percent(child.row.samples, d->total) < r->percent_limit)
+		if (vmp_tree_is_small(d, &child.row, r->percent_limit))
 			continue;
 		fputs(written++ ? ",\n{" : "\n{", out);
 		value(out, t->p, d, &child.row, vmp_tree_column(t, &child));

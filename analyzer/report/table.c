@@ -258,10 +258,10 @@ static void branch(struct branch *b, uint32_t node)
 	for (i = 0; !b->err && i < n.nr; i++) {
 		struct vmp_node child = b->tree->nodes.v[n.first + i];
 
-		if ((b->r->limit && i >= b->r->limit) ||
-		    vmp_percent(child.row.samples, b->t.d->total) < b->r->percent_limit) {
+		if ((b->r->limit && i >= b->r->limit) || vmp_tree_is_small(b->t.d, &child.row, b->r->percent_limit)) {
 			left_out++;
 			rest.samples += child.row.samples;
+			rest.before += child.row.before;
 			rest.cycles += child.row.cycles;
 			rest.instructions += child.row.instructions;
 			continue;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/render.h"
+
 struct sorting {
 	const struct vmp_tree *t;
 	const struct vmp_domain *d;
@@ -258,6 +260,11 @@ enum vmp_column vmp_tree_column(const struct vmp_tree *t, const struct vmp_node 
 int vmp_tree_is_leaf(const struct vmp_tree *t, const struct vmp_node *n)
 {
 	return n->depth >= (uint32_t)t->levels.nr;
+}
+
+int vmp_tree_is_small(const struct vmp_domain *d, const struct vmp_row *row, double percent)
+{
+	return vmp_percent(row->samples, d->total) < percent && vmp_percent(row->before, d->before_total) < percent;
 }
 
 const char *vmp_tree_label(const struct vmp_tree *t, const struct vmp_node *n, char *buf)

@@ -50,6 +50,9 @@ int vmp_tree_is_leaf(const struct vmp_tree *t, const struct vmp_node *n);
 /** vmp_tree_label() - The node's value, a foreign string; @buf: 64 bytes. */
 const char *vmp_tree_label(const struct vmp_tree *t, const struct vmp_node *n, char *buf);
 
+/** vmp_tree_is_small() - 1 when the share of a node, and of two captures in both, is less than @percent. */
+int vmp_tree_is_small(const struct vmp_domain *d, const struct vmp_row *row, double percent);
+
 /** vmp_tree_domain() - The domain that a node is in. */
 static inline const struct vmp_domain *vmp_tree_domain(const struct vmp_tree *t, const struct vmp_node *n)
 {

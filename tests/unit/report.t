@@ -151,12 +151,13 @@ run "$made" "$made"; tells 2 "one capture at a time; --diff compares two" "two f
 run --diff "$made" "$tmp/none"; tells 1 "cannot read $tmp/none" "--diff with a file that is not there: exit 1"
 run --diff "$tmp/text" "$made"; tells 1 "$tmp/text is not a vmprof capture" "whichever it is"
 run --diff --sort delta "$made" "$made"; [ $status = 0 ] && grep -q ' Before   After    Delta  Function' "$tmp/out" && ! grep -qE '^ *[0-9.]+ +[0-9.]+ +[+-][0-9.]*[1-9]' "$tmp/out"; ok $? "a capture differs from itself in nothing"
+run --diff --tree --columns delta "$made" "$made"; [ $status = 0 ] && grep -q '^ *Delta  Process > Module > Function$' "$tmp/out" && grep -q '^ *+0.00  shor$' "$tmp/out" && ! grep -qE '^ *[+-][0-9.]*[1-9]' "$tmp/out"; ok $? "nor has it as a tree"
 run --sort delta "$made"; tells 2 "columns of --diff" "delta without --diff: exit 2"
 run --html "$tmp/x.html" --tree "$made"; tells 2 "--domain and --sysroot only" "--html with --tree: exit 2"
 run --domain nosuch "$made"; [ $status = 1 ] && [ ! -s "$tmp/out" ] && grep -q "holds no domain 'nosuch'; it holds: web01, web02$" "$tmp/err"; ok $? "a domain that is not there is told, with those that are"
 
 # All that is data is in JSON, too
-for options in --tree --exits --steal "--group-by pid,thread,build-id" "--columns cpi,process --sort ipc" "--diff $made"; do
+for options in --tree --exits --steal "--group-by pid,thread,build-id" "--columns cpi,process --sort ipc" "--diff $made" "--diff --tree $made"; do
 	# shellcheck disable=SC2086
 	run --json $options "$made"
 	[ $status = 0 ] && python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert d["layout"] == 1 and d["domains"][0]["rows"]' "$tmp/out" 2> "$tmp/err"; ok $? "JSON with $options"

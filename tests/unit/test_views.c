@@ -486,6 +486,18 @@ static void test_diff(void **state)
 	     "  67.00   90.00   +23.00  app\n");
 	says("1 smaller rows");
 	says_not("new");
+	compare((struct vmp_wishes){ .tree = 1, .percent_limit = "9.5" });
+	render(0);
+	says(" Before   After    Delta  Process > Module > Function\n"
+	     "  67.00   90.00   +23.00  app\n"
+	     "  12.00   60.00   +48.00    vmlinux\n"
+	     "  12.00   60.00   +48.00      do_io\n");
+	says("  14.00    0.00   -14.00  [VMM]\n");
+	says("   0.00   10.00   +10.00  new\n");
+	says("   9.00    0.00    -9.00  ... 1 more\n");
+	render(1);
+	says("{\"process\":\"[VMM]\",\"before\":14.0000,\"delta\":-14.0000,\"before_samples\":14,");
+	valid_json();
 	compare((struct vmp_wishes){ .columns = "delta,function,process", .filter = "side == guest_kernel" });
 	render(0);
 	says("  Delta  Function  Process\n"
