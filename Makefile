@@ -14,7 +14,7 @@ help:
 	@echo '  make driver        the host module for the running kernel (KDIR=... for another)'
 	@echo '  make rpm, make deb packages of the guest agent (KVER=..., KDIR=... of the guest'"'"'s kernel)'
 	@echo '                     and of the command, with their modules for DKMS, in build/rpm, build/deb'
-	@echo '  make install       command, man pages, completion (DESTDIR=, PREFIX= by configure)'
+	@echo '  make install       command, man pages, completion, schemas (DESTDIR=, PREFIX= by configure)'
 	@echo
 	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
 	@echo '  make check-lab     the lab tests on LAB_SUITE, a short form on the other suite and on an Intel host'
@@ -96,6 +96,9 @@ man_pages := $(wildcard $(SRC)/docs/man/*.[1-9])
 install: $(O)/vmprof
 	install -D -m 755 $(O)/vmprof $(DESTDIR)$(PREFIX)/bin/vmprof
 	for m in $(man_pages); do install -D -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
+	install -d $(DESTDIR)$(PREFIX)/share/vmprof $(DESTDIR)$(PREFIX)/share/doc/vmprof
+	install -m 644 $(SRC)/docs/performance.xsd $(SRC)/docs/profile.schema.json $(DESTDIR)$(PREFIX)/share/vmprof
+	install -m 644 $(SRC)/docs/performance-xml.md $(SRC)/docs/report-json.md $(DESTDIR)$(PREFIX)/share/doc/vmprof
 	install -D -m 644 $(SRC)/analyzer/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vmprof
 	install -d -m 700 $(DESTDIR)/var/lib/vmprof $(DESTDIR)/var/cache/vmprof
 

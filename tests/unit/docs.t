@@ -3,7 +3,8 @@
 # docs.t - what the command says of itself, its man pages and its completion agree.
 set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
-vmprof=${O:-$src/build}/vmprof
+O=${O:-$src/build}
+vmprof=$O/vmprof
 nr=0
 ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; fi; }
 # options, one a line, of a text on standard input
@@ -55,6 +56,17 @@ report --by --by --group-by --by --group-by
 report --color --color --no-pager --color --no-pager
 export --format ^Formats: ^$ ^.SH.FORMATS ^.SH.[^F]
 END
+
+# What man pages and --help name below share/ is installed
+prefix=$(sed -n 's/^PREFIX *:*= *//p' "$O/config.mk")
+installed=$(mktemp -d)
+env -u MAKEFLAGS -u MAKELEVEL make -s -C "$src" O="$O" SRC="$src" DESTDIR="$installed" install > /dev/null 2>&1
+named=$({ sed 's/\\-/-/g' "$src"/docs/man/*.1; "$vmprof" export --help; } | grep -oE '(^|[ (])share/[a-z/.-]+[a-z]' | tr -d ' (' | sort -u)
+[ "$(wc -w <<< "$named")" -ge 4 ]; ok $? "man pages and --help name what is below share: $(echo $named)"
+for f in $named; do
+	cmp -s "$installed$prefix/$f" "$src/docs/${f##*/}"; ok $? "make install puts it there: $prefix/$f"
+done
+rm -rf "$installed"
 
 # Packages: what configure asks for, and what the README says to install
 for p in $(sed -n -e 's/^require [^ ]* [^ ]* \([^ ]*\) .*/\1/p' -e 's/.*(Debian: \([a-z0-9 -]*\)).*/\1/p' "$src/configure") rpm; do

@@ -53,6 +53,12 @@ is "files of vmprof-guest-agent" "$(modes vmprof-guest-agent)" "-rw-r--r-- root 
 -rw-r--r-- root /usr/lib/udev/rules.d/99-vmprof-agent.rules
 -rwxr-xr-x root /usr/sbin/vmprof-agent
 -rw-r--r-- root /usr/share/man/man8/vmprof-agent.8"
+is "data and documents of vmprof" "$(modes vmprof | grep -E ' /usr/share/(vmprof|doc)')" "drwxr-xr-x root /usr/share/doc/vmprof
+-rw-r--r-- root /usr/share/doc/vmprof/performance-xml.md
+-rw-r--r-- root /usr/share/doc/vmprof/report-json.md
+drwxr-xr-x root /usr/share/vmprof
+-rw-r--r-- root /usr/share/vmprof/performance.xsd
+-rw-r--r-- root /usr/share/vmprof/profile.schema.json"
 is "files of kmod-vmprof-guest" "$(modes "$kmod")" "drwxr-xr-x root /lib/modules/$KVER/extra
 -rw-r--r-- root /lib/modules/$KVER/extra/vmprof_guest.ko"
 has "vmprof-guest-agent requires systemd" "$(q vmprof-guest-agent --requires)" '^[(]systemd >= 239 if rpm[)]$'
@@ -92,6 +98,8 @@ is "files of vmprof-guest-agent" "$(files vmprof-guest-agent | grep -v /share/do
 -rw-r--r-- root/root /usr/lib/udev/rules.d/99-vmprof-agent.rules
 -rwxr-xr-x root/root /usr/sbin/vmprof-agent
 -rw-r--r-- root/root /usr/share/man/man8/vmprof-agent.8.gz"
+is "schemas of vmprof" "$(files vmprof | grep /share/vmprof/)" "-rw-r--r-- root/root /usr/share/vmprof/performance.xsd
+-rw-r--r-- root/root /usr/share/vmprof/profile.schema.json"
 has "vmprof depends on the libraries that it is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
 is "vmprof-dkms depends on dkms and the command" "$(field vmprof-dkms Depends)" "dkms, vmprof (= $version-1)"
 is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-dkms Depends)" "dkms, vmprof-guest-agent (= $version-1)"
