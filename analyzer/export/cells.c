@@ -49,28 +49,36 @@ static int number_of(struct vmp_cells *c, const struct vmp_group *g, uint32_t *o
 	return 0;
 }
 
+int vmp_cells_group(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
+		    uint32_t *group, uint64_t *addr)
+{
+	struct vmp_group g = { 0 };
+	struct vmp_hit hit;
+	int err = vmp_classify(m, s, &hit);
+
+	if (err)
+		return err;
+	vmp_origin_from(&hit, s, &g.from, addr);
+	if (c->threads)
+		g.thread = hit.task + 1;
+	*group = VMP_NONE;
+	if (g.from.vm == VMP_NONE && !c->all_host)
+		return 0;
+	vmp_group_of(&g, m, s);
+	return number_of(c, &g, group);
+}
+
 int vmp_cells_find(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
 		   uint32_t *cell)
 {
-	struct vmp_group g = { 0 };
 	struct vmp_cell new = { .line = VMP_NONE };
-	struct vmp_hit hit;
 	uint32_t *i, n;
 	uint64_t sum;
 	int err;
 
-	err = vmp_classify(m, s, &hit);
-	if (err)
-		return err;
-	vmp_origin_from(&hit, s, &g.from, &new.addr);
-	if (c->threads)
-		g.thread = hit.task + 1;
 	*cell = VMP_NONE;
-	if (g.from.vm == VMP_NONE && !c->all_host)
-		return 0;
-	vmp_group_of(&g, m, s);
-	err = number_of(c, &g, &new.group);
-	if (err)
+	err = vmp_cells_group(c, m, s, &new.group, &new.addr);
+	if (err || new.group == VMP_NONE)
 		return err;
 	for (sum = vmp_hash_mix(new.addr) + new.group; (i = vmp_hash_find(&c->by_cell, sum)); sum++)
 		if (c->cells.v[*i].addr == new.addr && c->cells.v[*i].group == new.group)

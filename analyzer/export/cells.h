@@ -37,6 +37,14 @@ struct vmp_cells {
 void vmp_group_of(struct vmp_group *g, const struct vmp_model *m, const struct vmprof_sample *s);
 
 /**
+ * vmp_cells_group() - Group of a sample, and its address.
+ * @group: Its number; VMP_NONE: host work that was not asked for.
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_cells_group(struct vmp_cells *c, struct vmp_model *m, const struct vmprof_sample *s,
+		    uint32_t *group, uint64_t *addr);
+
+/**
  * vmp_cells_find() - Cell of a sample, made if it is new.
  * @cell: Its number; VMP_NONE: host work that was not asked for.
  * Return: 0 or -ENOMEM.
@@ -53,6 +61,33 @@ struct vmp_draft {
 
 /** vmp_table_sort() - Sort all of a table and make its lines of @nr drafts.  Return: 0, -ENOMEM, -EOVERFLOW. */
 int vmp_table_sort(struct vmp_table *t, const struct vmp_draft *drafts, uint32_t nr);
+
+/** vmp_chosen_group() - 1 when the choice has a group's domain and vCPU. */
+int vmp_chosen_group(const struct vmp_model *m, const struct vmp_choice *c, const struct vmp_group *g);
+
+/** vmp_chosen_owner() - 1 when it has the process. */
+int vmp_chosen_owner(const struct vmp_model *m, const struct vmp_choice *c, const struct vmp_origin *from,
+		     const struct vmp_owner *owner);
+
+/* A mapping of a file */
+struct vmp_file_place {
+	uint32_t vm, file;		/* VMP_NONE: the host's */
+	uint32_t path;			/* string number */
+	uint64_t start, end, pgoff;
+	uint64_t same;			/* it is so from the address asked for up to here, exclusive */
+};
+
+/** vmp_file_at() - The file that an address lies in.  Return: 1, 0 in none. */
+int vmp_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f);
+
+/** vmp_guest_file_at() - The same as if it were of the guest's user code. */
+int vmp_guest_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f);
+
+/** vmp_file_bias() - Addresses less offsets in the file. */
+static inline uint64_t vmp_file_bias(const struct vmp_file_place *f)
+{
+	return f->start >= f->pgoff ? f->start - f->pgoff : 0;
+}
 
 void vmp_cells_free(struct vmp_cells *c);
 

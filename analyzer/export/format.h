@@ -26,6 +26,7 @@ enum vmp_format_flags {
 	VMP_FORMAT_FOLDER = 16,		/* files in a folder, by write_folder */
 	VMP_FORMAT_THREADS = 32,	/* shows the guest's threads */
 	VMP_FORMAT_SAMPLES = 64,	/* holds single samples: vmp_choice.samples */
+	VMP_FORMAT_STREAM = 128,	/* holds them as they come: vmp_choice.streamed */
 };
 
 struct vmp_format {

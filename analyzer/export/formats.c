@@ -13,7 +13,7 @@ static const struct vmp_format formats[] = {
 	{ "gecko", "the Firefox Profiler: a time line for each vCPU", VMP_FORMAT_SAMPLES, vmp_write_gecko },
 	{ "chrome", "Perfetto, chrome://tracing: a time line for each vCPU", VMP_FORMAT_SAMPLES, vmp_write_chrome },
 	{ "perf-script", "what reads perf script's text: each sample",
-	  VMP_FORMAT_ADDRESSES | VMP_FORMAT_THREADS | VMP_FORMAT_SAMPLES, vmp_write_perf_script },
+	  VMP_FORMAT_THREADS | VMP_FORMAT_STREAM, vmp_write_perf_script },
 	{ "bolt", "perf2bolt -pa, llvm-bolt -pa: branches of each binary, a folder of files",
 	  VMP_FORMAT_FOLDER, NULL, vmp_write_bolt },
 	{ "autofdo", "create_gcov, create_llvm_prof of AutoFDO: the same",

@@ -13,21 +13,94 @@
  * guest's thread is known, PID is PID/TID.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/format.h"
+#include "export/stream.h"
 #include "model/lbr.h"
 #include "util/text.h"
 
+#define WORD_MAX	(4 * VMPROF_PATH_BYTES_MAX)
+#define NUMBER_MAX	24
+
 struct script {
 	FILE *out;
-	const struct vmp_table *t;
-	char event[256];
+	const struct vmp_model *m;
+	char event[256];	/* ": PERIOD EVENT:" and the end of the line */
+	char text[3 * WORD_MAX];
 };
 
-static void word(FILE *out, const char *s)
+/* A foreign string as one word; behind it */
+static char *word(char *dst, const char *s)
 {
-	vmp_format_word(out, s, ' ', '_');
+	char *p;
+
+	vmp_text(dst, WORD_MAX, s, strlen(s));
+	if (!*dst)
+		strcpy(dst, "?");
+	for (p = dst; *p; p++)
+		if (*p == ' ')
+			*p = '_';
+	return p;
+}
+
+/* Digits in front of @end, @width at least; where they begin */
+static char *digits(char *end, uint64_t n, unsigned int base, int width, char fill)
+{
+	char *p = end;
+
+	do
+		*--p = "0123456789abcdef"[n % base];
+	while (n /= base);
+	while (end - p < width)
+		*--p = fill;
+	return p;
+}
+
+static const char *comm(const struct vmp_model *m, const struct vmp_whose *w)
+{
+	if (w->comm || w->pid != VMP_NONE)
+		return vmp_model_name(m, w->comm);
+	return w->side == VMP_SIDE_STEAL ? "[steal]" : "[idle]";
+}
+
+/* COMM PID [CPU] */
+static const char *whose(struct script *s, struct vmp_whose *w)
+{
+	uint32_t pid = w->pid;
+	char *p = s->text;
+
+	if (w->note)
+		return w->note;
+	if (pid == VMP_NONE)	/* the VMM and what has no process: QEMU's */
+		pid = w->vm == VMP_NONE ? 0 : s->m->vms.v[w->vm].vm;
+	p = word(p, w->vm == VMP_NONE ? "[host]" : vmp_model_name(s->m, s->m->vms.v[w->vm].name));
+	*p++ = ':';
+	p = word(p, comm(s->m, w));
+	p += sprintf(p, " %5" PRIu32, pid);
+	if (w->tid != VMP_NONE)
+		p += sprintf(p, "/%" PRIu32, w->tid);
+	sprintf(p, " [%03" PRIu32 "] ", w->track_kind == VMP_TRACK_THREAD ? 0 : w->track_id);
+	return w->note = strdup(s->text);
+}
+
+/* FUNCTION (FILE) */
+static const char *place(struct script *s, const struct vmp_streamed *x)
+{
+	const char *name = vmp_model_name(s->m, x->function);
+	char *p = s->text;
+
+	if (x->note && *x->note)
+		return *x->note;
+	*p++ = ' ';
+	vmp_text(p, WORD_MAX, name, strlen(name));
+	p += strlen(p);
+	*p++ = ' ';
+	*p++ = '(';
+	p = word(p, vmp_model_name(s->m, x->file));
+	strcpy(p, ")\n");
+	return x->note ? *x->note = strdup(s->text) : s->text;
 }
 
 /* As perf before 6.4 has it; what a branch was is not in it */
@@ -41,48 +114,52 @@ static void branches(FILE *out, const struct vmp_lbr *lbr)
 	fputc('\n', out);
 }
 
-static int on_sample(void *arg, uint64_t ns, const struct vmp_line *l, const struct vmp_lbr *lbr)
+static int on_sample(void *arg, const struct vmp_streamed *x)
 {
-	const struct script *s = arg;
-	const struct vmp_table *t = s->t;
-	const struct vmp_task *task = &t->tasks.v[l->task];
-	const struct vmp_track *track = &t->tracks.v[l->track];
-	const struct vmp_site *site = &t->sites.v[l->site];
-	char safe[4 * VMPROF_PATH_BYTES_MAX];
-	const char *name = vmp_table_str(t, site->function);
-	uint32_t vm = t->domains.v[task->domain].vm, pid = task->pid;
+	struct script *s = arg;
+	char time[2 * NUMBER_MAX], address[NUMBER_MAX], *end = time + sizeof(time), *p;
+	const char *text = whose(s, x->whose);
 
-	if (pid == VMP_NONE)	/* the VMM and what has no process: QEMU's */
-		pid = vm == VMP_NONE ? 0 : t->model->vms.v[vm].vm;
-	word(s->out, vmp_table_domain_name(t, task->domain));
-	fputc(':', s->out);
-	word(s->out, vmp_table_comm(t, l));
-	fprintf(s->out, " %5" PRIu32, pid);
-	if (task->tid != VMP_NONE)
-		fprintf(s->out, "/%" PRIu32, task->tid);
-	fprintf(s->out, " [%03" PRIu32 "] %5" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " %s:\n",
-		track->kind == VMP_TRACK_THREAD ? 0 : track->id, ns / 1000000000, ns % 1000000000,
-		t->model->meta.period, s->event);
-	fprintf(s->out, "\t%16" PRIx64 " %s (", site->address, vmp_text(safe, sizeof(safe), name, strlen(name)));
-	word(s->out, site->mapping == VMP_NONE ? vmp_table_str(t, site->module) :
-	     vmp_table_str(t, t->mappings.v[site->mapping].path));
-	fputs(")\n", s->out);
-	if (lbr && lbr->nr)
-		branches(s->out, lbr);
-	fputc('\n', s->out);
+	if (!text)
+		return -ENOMEM;
+	fputs_unlocked(text, s->out);
+	p = digits(end, x->ns % 1000000000, 10, 9, '0');
+	*--p = '.';
+	p = digits(p, x->ns / 1000000000, 10, 5, ' ');
+	fwrite_unlocked(p, 1, (size_t)(end - p), s->out);
+	fputs_unlocked(s->event, s->out);
+	end = address + sizeof(address);
+	p = digits(end, x->address, 16, 16, ' ');
+	*--p = '\t';
+	fwrite_unlocked(p, 1, (size_t)(end - p), s->out);
+	text = place(s, x);
+	if (!text)
+		return -ENOMEM;
+	fputs_unlocked(text, s->out);
+	if (x->lbr && x->lbr->nr)
+		branches(s->out, x->lbr);
+	putc_unlocked('\n', s->out);
 	return 0;
 }
 
 int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 {
-	struct script s = { .out = out, .t = t };
-	const char *event = vmp_table_str(t, t->model->meta.event), *p;
+	const char *name = vmp_table_str(t, t->model->meta.event);
+	struct script *s = calloc(1, sizeof(*s));
+	char event[200];
 	size_t n = 0;
+	int err;
 
+	if (!s)
+		return -ENOMEM;
+	s->out = out;
+	s->m = t->model;
 	/* one word without colons, as perf's parsers take it */
-	for (p = event; *p && n + 1 < sizeof(s.event); p++)
-		s.event[n++] = *p > ' ' && *p < 0x7f && *p != ':' ? *p : '_';
-	if (!n)
-		strcpy(s.event, "samples");
-	return vmp_table_branches(t, &o->late, on_sample, &s);
+	for (; *name && n + 1 < sizeof(event); name++)
+		event[n++] = *name > ' ' && *name < 0x7f && *name != ':' ? *name : '_';
+	event[n] = 0;
+	snprintf(s->event, sizeof(s->event), ": %10" PRIu64 " %s:\n", t->model->meta.period, n ? event : "samples");
+	err = vmp_stream(t->model, t->choice, &o->late, on_sample, s);
+	free(s);
+	return err;
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "export/cells.h"
-#include "model/hosttext.h"
 #include "report/exits.h"
 #include "report/gather.h"
 
@@ -111,15 +110,13 @@ static int track_of(struct work *w, uint32_t domain, const struct vmp_group *g, 
 	return NUMBER(w, &w->t->tracks, track, out, KEY_TRACK, domain, g->track_kind, g->track_id);
 }
 
-/* A file mapped at @start with file offset @pgoff */
-static int file_mapping(struct work *w, uint32_t vm, uint32_t file, uint32_t path, uint64_t start,
-			uint64_t end, uint64_t pgoff, uint32_t *out)
+static int file_mapping(struct work *w, const struct vmp_file_place *f, uint32_t *out)
 {
 	struct vmp_mapping new = {
-		.vm = vm, .path = path, .file = file, .low = pgoff, .high = pgoff + (end - start),
-		.bias = start >= pgoff ? start - pgoff : 0,
+		.vm = f->vm, .path = f->path, .file = f->file, .low = f->pgoff, .high = f->pgoff + (f->end - f->start),
+		.bias = vmp_file_bias(f),
 	}, *m;
-	int err = NUMBER(w, &w->t->mappings, new, out, KEY_MAPPING, vm, file, path);
+	int err = NUMBER(w, &w->t->mappings, new, out, KEY_MAPPING, f->vm, f->file, f->path);
 
 	if (err)
 		return err;
@@ -144,28 +141,13 @@ static int kernel_mapping(struct work *w, uint32_t vm, uint32_t module, uint32_t
 static int mapping_of(struct work *w, const struct vmp_origin *o, uint64_t addr, uint32_t *out,
 		      uint64_t *offset)
 {
-	const struct vmp_host_map *hm;
-	struct vmp_machine *vm;
-	const struct vmp_map *gm;
+	struct vmp_file_place f;
 
 	*out = VMP_NONE;
-	if (o->kind == VMP_KIND_GUEST_USER && o->image != VMP_NONE) {
-		vm = &w->m->vms.v[o->vm];
-		gm = vmp_space_map(&vm->space, o->image, o->version, addr);
-		if (!gm || gm->file == VMP_FILE_ANON)
-			return 0;
-		*offset = addr - gm->start + gm->pgoff;
-		return file_mapping(w, o->vm, gm->file, vm->files.v[gm->file].path, gm->start, gm->end,
-				    gm->pgoff, out);
-	}
-	if (o->kind == VMP_KIND_VMM_USER || o->kind == VMP_KIND_OTHER_USER) {
-		hm = vmp_host_map(vmp_host_proc(w->m, o->tgid), addr);
-		if (!hm || !hm->path)
-			return 0;
-		*offset = addr - hm->start + hm->pgoff;
-		return file_mapping(w, VMP_NONE, VMP_NONE, hm->path, hm->start, hm->end, hm->pgoff, out);
-	}
-	return 0;
+	if (!vmp_file_at(w->m, o, addr, &f))
+		return 0;
+	*offset = addr - f.start + f.pgoff;
+	return file_mapping(w, &f, out);
 }
 
 static int is_kernel(uint32_t kind)
@@ -231,30 +213,6 @@ static int exit_of(struct work *w, const struct vmp_group *g, uint32_t *out)
 
 /* --------------------------------------------------------------- choosing */
 
-static int matches(const struct work *w, const char *pattern, uint32_t str)
-{
-	return !pattern || !fnmatch(pattern, vmp_model_name(w->m, str), 0);
-}
-
-/* Before anything of another domain gets into the tables */
-static int wanted_group(const struct work *w, const struct vmp_group *g)
-{
-	const struct vmp_choice *c = w->choice;
-
-	if (g->from.vm == VMP_NONE ? !!c->domain : !matches(w, c->domain, w->m->vms.v[g->from.vm].name))
-		return 0;
-	return c->vcpu < 0 || (g->track_kind == VMP_TRACK_VCPU && g->track_id == (uint32_t)c->vcpu);
-}
-
-static int wanted(const struct work *w, const struct vmp_origin *from, const struct vmp_owner *owner)
-{
-	const struct vmp_choice *c = w->choice;
-
-	if (c->pid >= 0 && (!vmp_origin_is_guest(from->kind) || owner->pid != c->pid))
-		return 0;
-	return matches(w, c->comm, owner->comm);
-}
-
 /* ... and all that its group knows; once a group */
 static int open_group(struct work *w, const struct vmp_group *g, struct group_line *out)
 {
@@ -264,12 +222,13 @@ static int open_group(struct work *w, const struct vmp_group *g, struct group_li
 	int err;
 
 	out->state = GROUP_SKIPPED;
-	if (!wanted_group(w, g))
+	/* before anything of another domain gets into the tables */
+	if (!vmp_chosen_group(w->m, w->choice, g))
 		return 0;
 	err = vmp_origin_owner(w->m, &g->from, &none, &owner);
 	if (!err)
 		err = domain_of(w, g->from.vm, &domain);
-	out->wanted = wanted(w, &g->from, &owner);
+	out->wanted = vmp_chosen_owner(w->m, w->choice, &g->from, &owner);
 	if (!err && out->wanted)
 		err = task_of(w, domain, g->from.vm, g->thread, &owner, &out->draft.task);
 	if (!err)
@@ -290,7 +249,7 @@ static int idle_task(struct work *w, const struct vmp_origin *from, uint32_t thr
 	uint32_t domain;
 	int err = vmp_origin_owner(w->m, from, place, &owner);
 
-	*is_wanted = !err && wanted(w, from, &owner);
+	*is_wanted = !err && vmp_chosen_owner(w->m, w->choice, from, &owner);
 	if (err || !*is_wanted)
 		return err;
 	err = domain_of(w, from->vm, &domain);
@@ -464,7 +423,7 @@ static int add_domains(struct work *w)
 	int err = 0;
 
 	for (i = 0; !err && i < w->m->vms.nr; i++)
-		if (matches(w, w->choice->domain, w->m->vms.v[i].name))
+		if (!w->choice->domain || !fnmatch(w->choice->domain, vmp_model_name(w->m, w->m->vms.v[i].name), 0))
 			err = domain_of(w, i, &n);
 	return err;
 }
@@ -493,12 +452,13 @@ int vmp_table_create(struct vmp_table **out, struct vmp_model *m, const struct v
 		return -ENOMEM;
 	w.t = t;
 	t->model = m;
+	t->choice = c;
 	t->cells = calloc(1, sizeof(*t->cells));
 	err = t->cells ? 0 : -ENOMEM;
 	if (!err)
 		err = add_domains(&w);
 	if (!err)
-		err = c->samples ? count_cells(&w) : count_sums(&w);
+		err = c->streamed ? 0 : c->samples ? count_cells(&w) : count_sums(&w);
 	for (i = 0; i < KEY_NR; i++) {
 		vmp_hash_free(&w.by_key[i]);
 		vmp_vec_free(&w.keys[i]);

@@ -24,7 +24,8 @@ struct vmp_choice {
 	int all_host;			/* host work that is no domain's, too */
 	int addresses;			/* a site for each address, not for each function */
 	int threads;			/* the guest's threads are told apart */
-	int samples;			/* single samples will be asked for: vmp_table_samples(), vmp_table_branches() */
+	int samples;			/* single samples will be asked for: vmp_table_samples() */
+	int streamed;			/* nothing is asked of the table: vmp_stream() */
 };
 
 /* A file or kernel module that code lies in */
@@ -96,6 +97,7 @@ struct vmp_table_domain {
 
 struct vmp_table {
 	struct vmp_model *model;	/* borrowed */
+	const struct vmp_choice *choice;	/* borrowed */
 	VMP_VEC(struct vmp_table_domain) domains;
 	VMP_VEC(struct vmp_task) tasks;
 	VMP_VEC(struct vmp_track) tracks;
@@ -120,17 +122,6 @@ void vmp_table_destroy(struct vmp_table *t);
  */
 int vmp_table_samples(struct vmp_table *t, uint64_t *late,
 		      int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line), void *arg);
-
-struct vmp_lbr;
-
-/**
- * vmp_table_branches() - The same with the last branches of each sample.
- * @fn: @lbr is NULL for samples without; its addresses are as those of sites: of a
- *      file as where it is mapped lowest.
- */
-int vmp_table_branches(struct vmp_table *t, uint64_t *late,
-		       int (*fn)(void *arg, uint64_t ns, const struct vmp_line *line,
-				 const struct vmp_lbr *lbr), void *arg);
 
 /** vmp_table_ns() - Since the session's start, of a host TSC. */
 uint64_t vmp_table_ns(const struct vmp_table *t, uint64_t tsc);

@@ -38,6 +38,7 @@ static int on_moment(void *arg, const struct vmp_moment *m)
 static int on_sample_again(void *arg, const struct vmprof_sample *s)
 {
 	struct again *a = arg;
+	struct vmp_moment moment = { .tsc = s->tsc };
 	uint32_t cell;
 	int err;
 
@@ -46,8 +47,8 @@ static int on_sample_again(void *arg, const struct vmprof_sample *s)
 	err = vmp_cells_find(a->t->cells, a->t->model, s, &cell);
 	if (err || cell == VMP_NONE)
 		return err;
-	cell = a->t->cells->cells.v[cell].line;
-	return cell == VMP_NONE ? 0 : vmp_order_add(&a->order, s->tsc, cell);
+	moment.line = a->t->cells->cells.v[cell].line;
+	return moment.line == VMP_NONE ? 0 : vmp_order_add(&a->order, &moment);
 }
 
 int vmp_table_samples(struct vmp_table *t, uint64_t *late,

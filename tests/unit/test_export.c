@@ -516,15 +516,23 @@ static void test_gap(void **state)
 
 struct got {
 	uint64_t last;
-	uint32_t nr, wrong;
+	uint32_t line, nr, wrong;
 };
+
+static int add(struct vmp_order *o, uint64_t tsc, uint32_t line)
+{
+	const struct vmp_moment m = { .tsc = tsc, .line = line };
+
+	return vmp_order_add(o, &m);
+}
 
 static int on_moment(void *arg, const struct vmp_moment *m)
 {
 	struct got *got = arg;
 
-	got->wrong += m->tsc < got->last;
+	got->wrong += m->tsc < got->last || (m->tsc == got->last && m->line < got->line);
 	got->last = m->tsc;
+	got->line = m->line;
 	got->nr++;
 	return 0;
 }
@@ -539,20 +547,31 @@ static void test_order(void **state)
 	vmp_order_init(&o, on_moment, &got);
 	/* two rings, each in order, one behind the other */
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(vmp_order_add(&o, 2 * i, i), 0);
+		assert_int_equal(add(&o, 2 * i, i), 0);
 	for (i = 0; i < 1000; i++)
-		assert_int_equal(vmp_order_add(&o, 2 * i + 1, i), 0);
+		assert_int_equal(add(&o, 2 * i + 1, i), 0);
 	assert_int_equal(vmp_order_flush(&o), 0);
 	assert_int_equal(got.nr, 2000);
 	assert_int_equal(got.wrong, 0);
 	assert_int_equal(o.late, 0);
 	/* further behind than the heap has room */
 	for (i = 0; i <= VMP_ORDER_ROOM; i++)
-		vmp_order_add(&o, 10000 + i, 0);
-	vmp_order_add(&o, 5000, 0);
+		add(&o, 10000 + i, 0);
+	add(&o, 5000, 0);
 	vmp_order_flush(&o);
 	assert_int_equal(o.late, 1);
 	assert_int_equal(got.nr, 2000 + VMP_ORDER_ROOM + 2);
+	vmp_order_deinit(&o);
+	/* nowhere in order, with equal times, through less room: of those the first one first */
+	got = (struct got){ 0 };
+	vmp_order_init(&o, on_moment, &got);
+	o.limit = 4096;
+	for (i = 0; i < 100000; i++)
+		assert_int_equal(add(&o, (i & ~511U) + (i * 2654435761U >> 8) % 512, i), 0);
+	assert_int_equal(vmp_order_flush(&o), 0);
+	assert_int_equal(got.nr, 100000);
+	assert_int_equal(got.wrong, 0);
+	assert_int_equal(o.late, 0);
 	vmp_order_deinit(&o);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * stream.h - the samples of a capture one by one, in order of time, each with its function.
+ *
+ * Nothing is kept of a sample that has been handed out.  The capture is read
+ * twice: where each file is mapped lowest is known when all was seen.
+ */
+#ifndef VMP_STREAM_H
+#define VMP_STREAM_H
+
+#include "export/table.h"
+
+struct vmp_lbr;
+
+/* Whose samples they are; the same one for all that have this in common */
+struct vmp_whose {
+	uint32_t vm;		/* number in the model; VMP_NONE the host */
+	uint32_t comm;		/* string number; 0 steal and idle */
+	uint32_t pid;		/* VMP_NONE: none, or not known */
+	uint32_t tid;		/* of the guest, where the choice has threads; VMP_NONE: none, or not known */
+	uint32_t track_kind, track_id;
+	enum vmp_side side;
+	char *note;		/* the receiver's, from malloc(); freed at the end */
+};
+
+struct vmp_streamed {
+	uint64_t ns;		/* since the session's start */
+	uint64_t address;	/* in a file: as where that is mapped lowest */
+	uint32_t function;	/* string numbers */
+	uint32_t file;		/* its path; where it is in none the module */
+	struct vmp_whose *whose;
+	char **note;		/* the receiver's, of function and file, from malloc(); NULL: they have just this address */
+	const struct vmp_lbr *lbr;	/* NULL: without; addresses as above */
+};
+
+/**
+ * vmp_stream() - The chosen samples; @c->addresses and @c->samples do not matter.
+ * @fn:   Its non-zero result ends the run.
+ * @late: How many came too late to be put in order (see order.h).
+ *
+ * Return: 0, the result of @fn, -ENOMEM, -errno of reading.
+ */
+int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late,
+	       int (*fn)(void *arg, const struct vmp_streamed *s), void *arg);
+
+#endif
