@@ -320,6 +320,15 @@ skip()
 	echo "ok $lab_tap_nr - $1 # SKIP $2"
 }
 
+# skip_rest NAME REASON - the planned tests that have not run; the case ends.
+skip_rest()
+{
+	while [ $lab_tap_nr -lt "$lab_tap_plan" ]; do
+		skip "$1: $((lab_tap_nr + 1))" "$2"
+	done
+	finish
+}
+
 # ok NAME CMD... - CMD succeeds.
 ok()
 {

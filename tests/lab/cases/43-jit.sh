@@ -46,12 +46,7 @@ is "nothing was lost" "$(case_agent_lost)" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 
 # --- Node.js; without inlining, so that its functions stay functions
-if [ ! -f "$LAB_SHARE/node/root.tar" ]; then
-	for t in start stop "a function of JavaScript has its name" "another has its own" "they work 3 : 1" "... or nearly so"; do
-		skip "Node.js: $t" "tests/lab/tree was not run"
-	done
-	finish
-fi
+[ -f "$LAB_SHARE/node/root.tar" ] || skip_rest Node.js "tests/lab/tree was not run"
 lab_ssh web01 'mkdir -p /opt/node && tar -xf - -C /opt/node' < "$LAB_SHARE/node/root.tar" &&
 	lab_guest_put web01 /src/tests/lab/workload/hot.js /opt/node || bail "Node.js is in web01"
 f=/out/node.vmprof

@@ -8,12 +8,7 @@
 . /src/tests/lab/cases/fdo.sh
 plan 12
 
-if [ ! -f "$LAB_SHARE/bolt/root.tar" ]; then
-	for t in {1..12}; do
-		skip "llvm-bolt: $t" "tests/lab/tree was not run"
-	done
-	finish
-fi
+[ -f "$LAB_SHARE/bolt/root.tar" ] || skip_rest llvm-bolt "tests/lab/tree was not run"
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01

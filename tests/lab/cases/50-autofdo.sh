@@ -7,14 +7,9 @@
 # that create_gcov writes, and Debian 13's create_llvm_prof was built without LLVM.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/fdo.sh
-plan 15
+plan 16
 
-if [ ! -f "$LAB_SHARE/autofdo/root.tar" ]; then
-	for t in {1..15}; do
-		skip "AutoFDO: $t" "tests/lab/tree was not run for this suite's guests"
-	done
-	finish
-fi
+[ -f "$LAB_SHARE/autofdo/root.tar" ] || skip_rest AutoFDO "tests/lab/tree was not run for this suite's guests"
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
