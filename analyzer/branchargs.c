@@ -103,8 +103,8 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 		return err;
 	}
 	err = read_set(d, a, estimates);
-	if (err && a->choice.vmlinux && !d->set)
-		vmp_err("cannot read %s or the capture: %s", args_safe(a->choice.vmlinux), strerror(-err));
+	if (err && (a->choice.vmlinux || a->choice.host_vmlinux) && !d->set)
+		vmp_err("cannot read the kernel's file that was given, or the capture: %s", strerror(-err));
 	else if (err)
 		vmp_err("cannot read %s: %s", args_safe(d->path), strerror(-err));
 	if (!err)

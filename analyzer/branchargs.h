@@ -26,6 +26,7 @@ struct branch_args {
 	{ "pid", 0, VMP_OPT_STR, "PID", "only this guest process", &(a)->pid }, \
 	{ "comm", 0, VMP_OPT_STR, "NAME", "only processes of this name; patterns as in the shell", &(a)->choice.comm }, \
 	{ "vmlinux", 0, VMP_OPT_STR, "FILE", "the guest's kernel with its symbols, for its code", &(a)->choice.vmlinux }, \
+	{ "host-vmlinux", 0, VMP_OPT_STR, "FILE", "the same for the host's kernel", &(a)->choice.host_vmlinux }, \
 	ARGS_SYSROOT(&(a)->sysroot)
 #define BRANCH_ROWS(a) \
 	{ "module", 0, VMP_OPT_STR, "NAME", "only this module, such as 'libc.so*'", &(a)->module }, \

@@ -119,7 +119,7 @@ static void function(const struct branch_data *d, const struct branch_args *a, c
 	       vmp_text(safe_module, sizeof(safe_module), module, strlen(module)),
 	       vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)), l->samples, percent(l->samples, all->samples));
 	if (!l->insns.nr) {
-		puts(o->kernel ? "  its code is not here; a guest's kernel can be given with --vmlinux" :
+		puts(o->kernel ? "  its code is not here; kernels can be given with --vmlinux and --host-vmlinux" :
 		     "  its code is not here");
 		return;
 	}

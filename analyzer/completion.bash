@@ -36,7 +36,7 @@ _vmprof()
 		list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
 			exit side build-id domain instruction-samples before after delta'
 		;;
-	--output | -o | --html | --vmlinux)
+	--output | -o | --html | --vmlinux | --host-vmlinux)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -81,26 +81,26 @@ _vmprof()
 				--period --connect --sysroot --color --help'
 			;;
 		*:blocks)
-			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --filter --sort
+			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --function --limit --filter --sort
 				--json --csv --color --no-pager --help'
 			file='*.vmprof'
 			;;
 		*:branches)
-			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --sample --calls
+			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --function --limit --sample --calls
 				--sort --json --csv --color --no-pager --help'
 			file='*.vmprof'
 			;;
 		*:annotate)
-			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --color --no-pager --help'
+			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --color --no-pager --help'
 			file='*.vmprof'
 			;;
 		*:loops)
-			words='--domain --vcpu --pid --comm --vmlinux --sysroot --module --function --limit --sort --json --csv
+			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --function --limit --sort --json --csv
 				--color --no-pager --help'
 			file='*.vmprof'
 			;;
 		*:timeline)
-			words='--domain --vcpu --pid --comm --vmlinux --sysroot --from --to --limit --output --color --no-pager
+			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --from --to --limit --output --color --no-pager
 				--help'
 			file='*.vmprof'
 			;;

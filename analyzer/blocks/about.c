@@ -80,6 +80,24 @@ static void records(FILE *out, const struct vmp_set *set)
 		fprintf(out, "  %" PRIu64 " branches were not looked at: beyond a VM entry or exit, or it was not known whose they are\n", l->cut);
 }
 
+static void kernels(FILE *out, const struct vmp_set *set)
+{
+	const struct vmp_object *o;
+	char safe[1024];
+	const char *name;
+	uint32_t i;
+
+	for (i = 0; i < set->points.objects.nr; i++) {
+		o = &set->points.objects.v[i];
+		if (o->flaw != VMP_FLAW_OTHER_KERNEL)
+			continue;
+		name = o->vm == VMP_NONE ? "the host" : vmp_model_name(set->m, set->m->vms.v[o->vm].name);
+		fprintf(out, "  the kernel given for %s is not its own, or too little is known of it to tell: of %" PRIu32
+			" functions that both have %" PRIu32 " lie elsewhere\n", vmp_text(safe, sizeof(safe), name, strlen(name)),
+			o->fit.same + o->fit.other, o->fit.other);
+	}
+}
+
 static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e)
 {
 	const struct vmp_set_totals *t = &set->totals;
@@ -116,6 +134,7 @@ void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_esti
 		estimates(out, set, e);
 	if (t->steps || any_flaw(t))
 		flaws(out, set);
+	kernels(out, set);
 	if (t->blockless)
 		fprintf(out, "  %" PRIu64 " samples do not tell blocks: not all kinds of branches were recorded, or not both ends\n",
 			t->blockless);

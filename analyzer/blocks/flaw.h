@@ -12,6 +12,7 @@ enum vmp_flaw {
 	VMP_FLAW_ANON,		/* code that lies in no file */
 	VMP_FLAW_NO_FILE,	/* the file is not in the object cache */
 	VMP_FLAW_NO_KERNEL,	/* a kernel whose text is not here */
+	VMP_FLAW_OTHER_KERNEL,	/* the file that was given is another kernel than that which ran */
 	VMP_FLAW_MIXED,		/* begins in user code and ends in the kernel, or in another file */
 	VMP_FLAW_BACKWARD,	/* ends before it begins */
 	VMP_FLAW_LONG,		/* no straight code is so long */
@@ -23,6 +24,9 @@ enum vmp_flaw {
 
 /** vmp_flaw_text() - "an address in the middle of an instruction"; what it is of is said before it. */
 const char *vmp_flaw_text(enum vmp_flaw flaw);
+
+/** vmp_flaw_unseen() - Is it only that the code is not here? */
+int vmp_flaw_unseen(enum vmp_flaw flaw);
 
 /** vmp_flaw_key() - "middle_of_instruction" */
 const char *vmp_flaw_key(enum vmp_flaw flaw);

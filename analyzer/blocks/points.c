@@ -102,22 +102,21 @@ static int object_of(struct vmp_points *p, const struct vmp_object *new, uint32_
 	return vmp_vec_push(&p->objects, *new) || vmp_hash_set(&p->by_object, sum, *out) ? -ENOMEM : 0;
 }
 
-/* How far the guest's kernel lies from where it was linked; 0 when that is not told */
-static int kernel_slide(const struct vmp_points *p, const struct vmp_origin *from, uint64_t *slide)
+/* A file is a kernel's code only if it fits what is known of where that has its functions. */
+static int find_code(const struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
 {
-	const struct vmp_symtab *t = &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms;
-	const struct vmp_symtab *linked = vmp_elf_symtab(p->kernel);
-	uint64_t here = 0, there = 0;
-	uint32_t i;
+	int guest = from->kind == VMP_KIND_GUEST_KERNEL, err;
+	struct vmp_elf *file = guest ? p->kernel : p->host_kernel;
 
-	for (i = 0; i < t->sym.nr && !here; i++)
-		if (!strcmp(t->sym.v[i].name, "schedule"))
-			here = t->sym.v[i].start;
-	for (i = 0; i < linked->sym.nr && !there; i++)
-		if (!strcmp(linked->sym.v[i].name, "schedule"))
-			there = linked->sym.v[i].start;
-	*slide = here - there;
-	return here && there;
+	o->flaw = VMP_FLAW_NO_KERNEL;
+	if (!file || (guest && from->epoch == VMP_NONE))
+		return 0;
+	err = vmp_kernel_compare(guest ? &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms : &p->m->host_ksyms,
+				 vmp_elf_symtab(file), &o->fit);
+	o->flaw = vmp_kernel_fits(&o->fit) ? VMP_FLAW_NONE : VMP_FLAW_OTHER_KERNEL;
+	o->slide = o->fit.slide;
+	o->code = o->flaw ? NULL : file;
+	return err;
 }
 
 static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, uint32_t module, uint32_t *out)
@@ -126,14 +125,10 @@ static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, ui
 	struct vmp_object o = {
 		.vm = guest ? from->vm : VMP_NONE, .kernel = 1, .file = guest ? from->epoch : VMP_NONE, .module = module,
 	};
-
 	uint32_t known = p->objects.nr;
 	int err = object_of(p, &o, from->epoch, out);
 
-	if (!err && *out == known && guest && p->kernel && from->epoch != VMP_NONE &&
-	    kernel_slide(p, from, &p->objects.v[known].slide))
-		p->objects.v[known].code = p->kernel;
-	return err;
+	return !err && *out == known ? find_code(p, from, &p->objects.v[known]) : err;
 }
 
 /* File offset of an address whose file is not here */
@@ -202,6 +197,7 @@ static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, str
 {
 	struct vmp_origin from = p->contexts.v[context].from;
 	struct vmp_place place = { 0 };
+	size_t len;
 	int err;
 
 	if (p->run.context == context && addr >= p->run.point.seen && addr < p->run.until) {
@@ -226,8 +222,8 @@ static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, str
 		return 0;
 	}
 	err = kernel_object(p, &from, place.module, &out->object);
-	if (!err && !p->objects.v[out->object].code)
-		out->flaw = VMP_FLAW_NO_KERNEL;
+	if (!err && !vmp_points_code(p, out->object, addr, &len))	/* its modules are not in the file */
+		out->flaw = p->objects.v[out->object].flaw ? p->objects.v[out->object].flaw : VMP_FLAW_NO_KERNEL;
 	return err;
 }
 
@@ -463,16 +459,20 @@ int vmp_points_sort(struct vmp_points *p, uint32_t *place)
 	return 0;
 }
 
-int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux)
+int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux, const char *host)
 {
+	int err;
+
 	memset(p, 0, sizeof(*p));
 	p->m = m;
-	return vmlinux ? vmp_elf_open(&p->kernel, vmlinux) : 0;
+	err = vmlinux ? vmp_elf_open(&p->kernel, vmlinux) : 0;
+	return err || !host ? err : vmp_elf_open(&p->host_kernel, host);
 }
 
 void vmp_points_deinit(struct vmp_points *p)
 {
 	vmp_elf_close(p->kernel);
+	vmp_elf_close(p->host_kernel);
 	vmp_vec_free(&p->contexts);
 	vmp_vec_free(&p->switches);
 	vmp_vec_free(&p->objects);

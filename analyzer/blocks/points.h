@@ -10,6 +10,7 @@
 #define VMP_POINTS_H
 
 #include "blocks/flaw.h"
+#include "blocks/kernelfit.h"
 #include "model/decode.h"
 #include "model/elfsyms.h"
 #include "model/slots.h"
@@ -38,6 +39,8 @@ struct vmp_object {
 	int kernel;
 	const struct vmp_elf *code;	/* NULL: it is not here */
 	uint64_t slide;		/* a point's address less the link-time address */
+	enum vmp_flaw flaw;	/* why a kernel's code is not here */
+	struct vmp_kernel_fit fit;	/* of a kernel and the file that was given for it */
 };
 
 struct vmp_point {
@@ -50,7 +53,7 @@ struct vmp_point {
 
 struct vmp_points {
 	struct vmp_model *m;
-	struct vmp_elf *kernel;	/* that one, opened */
+	struct vmp_elf *kernel, *host_kernel;	/* those given, opened */
 	VMP_VEC(struct vmp_context) contexts;
 	VMP_VEC(struct vmp_switch) switches;
 	VMP_VEC(struct vmp_object) objects;
@@ -73,10 +76,10 @@ struct vmp_raw_address {
 
 /**
  * vmp_points_init() - None yet.
- * @vmlinux: The kernel of the guests with its symbols, or NULL.
- * Return: 0; -ENOMEM; as vmp_elf_open() for @vmlinux.
+ * @vmlinux: The kernel of the guests with its symbols, or NULL; @host: the host's.
+ * Return: 0; -ENOMEM; as vmp_elf_open() for one of them.
  */
-int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux);
+int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux, const char *host);
 void vmp_points_deinit(struct vmp_points *p);
 
 /** vmp_points_context() - Number of a context, made when it is new.  Return: 0 or -ENOMEM. */

@@ -12,12 +12,6 @@ struct checked {
 
 /* ---------------------------------------------------------------- checking */
 
-/* Is its code unknown only because the file is not here? */
-static int unseen(enum vmp_flaw flaw)
-{
-	return flaw == VMP_FLAW_NO_FILE || flaw == VMP_FLAW_NO_KERNEL;
-}
-
 static int same_code(const struct vmp_drawn *a, const struct vmp_drawn *b)
 {
 	return a->start == b->start && a->end == b->end;
@@ -104,7 +98,7 @@ static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct
 	int err = 0;
 
 	u.flaw = check(set, d, c, &insns);
-	if ((!u.flaw || unseen(u.flaw)) && u.start != VMP_NONE)
+	if ((!u.flaw || vmp_flaw_unseen(u.flaw)) && u.start != VMP_NONE)
 		err = block_of(set, &u, insns);
 	return err ? err : vmp_vec_push(&set->units, u);
 }
@@ -146,7 +140,7 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 		struct vmp_landing new = { .start = d->start, .at = d->end }, *l;
 
 		if (i == w->steps || !same_code(d, d - 1)) {
-			new.flaw = unseen(checked[i].flaw) ? VMP_FLAW_NONE : checked[i].flaw;
+			new.flaw = vmp_flaw_unseen(checked[i].flaw) ? VMP_FLAW_NONE : checked[i].flaw;
 			err = vmp_vec_push(&set->landings, new);
 		}
 		if (err)

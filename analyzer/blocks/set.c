@@ -232,7 +232,7 @@ int vmp_set_open(struct vmp_set **out, struct vmp_model *m, const struct vmp_set
 		return -ENOMEM;
 	set->m = m;
 	set->choice = *choice;
-	err = vmp_points_init(&set->points, m, choice->vmlinux);
+	err = vmp_points_init(&set->points, m, choice->vmlinux, choice->host_vmlinux);
 	if (!err)
 		err = vmp_stepper_init(&set->stepper, &set->points);
 	if (!err)

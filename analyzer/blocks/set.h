@@ -25,7 +25,7 @@ struct vmp_set_choice {
 	int vcpu;			/* -1 all */
 	int64_t pid;			/* -1 all */
 	uint64_t from_tsc, to_tsc;	/* samples taken then; to 0: to the end */
-	const char *vmlinux;		/* the guests' kernel, or NULL */
+	const char *vmlinux, *host_vmlinux;	/* the guests' kernel, the host's; or NULL */
 	uint64_t keep_bytes;		/* that samples may take, so that they need not be read again */
 };
 

@@ -46,7 +46,7 @@ enum vmp_flaw vmp_step_straight(struct vmp_stepper *s, uint32_t start, uint32_t 
 	size_t len;
 
 	*insns = 0;
-	if (a->flaw && a->flaw != VMP_FLAW_NO_KERNEL && a->flaw != VMP_FLAW_NO_FILE)
+	if (a->flaw && !vmp_flaw_unseen(a->flaw))
 		return a->flaw;
 	if (a->object != b->object || a->object == VMP_NONE)
 		return b->flaw ? b->flaw : VMP_FLAW_MIXED;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "blocks/about.h"
 #include "blocks/estimate.h"
 
 static char *dir, path[128];
@@ -569,37 +570,172 @@ static const struct vmp_block_code *only_block(void)
 	return &set->blocks.v[0];
 }
 
-/* Kernel code comes from a vmlinux, wherever the guest's kernel was put */
-static void test_kernel(void **state)
+#define FUNCTIONS	40	/* of a kernel */
+
+/* The small program as a kernel with a file of its own, its path in @file */
+static void write_kernel(char file[160])
 {
+	static char names[FUNCTIONS][24];
 	static const uint8_t id[20];
+	int i;
+
+	prog.insn[0].function = "schedule";
+	for (i = 1; i < FUNCTIONS; i++) {
+		snprintf(names[i], sizeof(names[i]), "function_%d", i);
+		prog.insn[prog_plain(&prog, 1, 1, 1)].function = names[i];
+	}
+	prog_assemble(&prog);
+	snprintf(file, 160, "%s/vmlinux", dir);
+	prog_write(&prog, file, id);
+}
+
+/* Its first @nr functions as a running kernel lists them, moved by @base; the last @others lie elsewhere */
+static const char *list_kernel(uint64_t base, int nr, int others)
+{
+	static char text[64 * FUNCTIONS];
+	size_t n = (size_t)sprintf(text, "%llx T _stext\n", GEN_KERNEL);
+	int i, k = 0;
+
+	for (i = 0; i < prog.nr && k < nr; i++)
+		if (prog.insn[i].function && ++k)
+			n += (size_t)sprintf(text + n, "%llx T %s\n", (unsigned long long)
+					     (base + prog.insn[i].addr + (k > nr - others ? 0x1000 : 0)),
+					     prog.insn[i].function);
+	sprintf(text + n, "%llx T _etext\n", GEN_KERNEL + 0x90000);
+	return text;
+}
+
+static void load_again(const struct vmp_set_choice *choice)
+{
+	vmp_set_destroy(set);
+	set = NULL;
+	assert_int_equal(vmp_set_create(&set, model, choice), 0);
+}
+
+static const struct vmp_object *only_kernel(void)
+{
+	const struct vmp_object *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < set->points.objects.nr; i++) {
+		if (!set->points.objects.v[i].kernel)
+			continue;
+		assert_null(found);
+		found = &set->points.objects.v[i];
+	}
+	assert_non_null(found);
+	return found;
+}
+
+/* The loop was decoded, in the kernel's own file */
+static void is_decoded(void)
+{
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
+	assert_int_equal(only_block()->insns, 5);
+	assert_int_equal(only_block()->flow, VMP_FLOW_COND);
+	assert_int_equal(only_block()->mispredicted, 1);
+	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].function), "schedule");
+}
+
+/* A guest's kernel with a loop; it is known of so many functions where they are */
+static void load_guest_kernel(char file[160], int nr, int others)
+{
 	const uint64_t base = GEN_KERNEL + 0x40000 - PROG_VADDR;
 	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
-	char vmlinux[160], ksyms[160];
 
-	(void)state;
 	begin_small();
-	prog.insn[0].function = "schedule";
-	snprintf(vmlinux, sizeof(vmlinux), "%s/vmlinux", dir);
-	prog_write(&prog, vmlinux, id);
-	snprintf(ksyms, sizeof(ksyms), "%llx T _stext\n%llx T schedule\n%llx T _etext\n", GEN_KERNEL,
-		 (unsigned long long)(base + PROG_VADDR), GEN_KERNEL + 0x90000);
+	write_kernel(file);
 	gen_hello(&g, 2000, 2, 0);
-	gen_ksyms(&g, ksyms);
+	gen_ksyms(&g, list_kernel(base, nr, others));
 	gen_agent_flush(&g, GEN_VM, 3000);
 	gen_guest(&g, GEN_VM, 10000, PROG_CR3, 0, base + prog.insn[0].addr, 1);
 	put_loop(10000, base);
 	load_small();
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
 	assert_int_equal(only_block()->insns, 0);
-	vmp_set_destroy(set);
+	all.host_vmlinux = file;	/* that is another machine's */
+	load_again(&all);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
+	all.vmlinux = file;
+	load_again(&all);
+}
+
+/* Kernel code comes from a vmlinux, wherever the guest's kernel was put; a module's is not in it */
+static void test_kernel(void **state)
+{
+	char vmlinux[160];
+	uint32_t point;
+
+	(void)state;
+	load_guest_kernel(vmlinux, FUNCTIONS, 0);
+	is_decoded();
+	assert_int_equal(only_kernel()->fit.same, FUNCTIONS);
+	assert_int_equal(only_kernel()->fit.other, 0);
+	assert_int_equal(vmp_points_find(&set->points, set->points.contexts.nr - 1, 0xffffffffc0200000, &point), 0);
+	assert_int_equal(set->points.points.v[point].flaw, VMP_FLAW_NO_KERNEL);
+}
+
+static void is_refused(uint32_t same, uint32_t other)
+{
+	char *notes, line[200];
+	size_t len;
+	FILE *f = open_memstream(&notes, &len);
+
+	vmp_about_notes(f, set, NULL);
+	fclose(f);
+	snprintf(line, sizeof(line), "  the kernel given for web01 is not its own, or too little is known of it to tell: of %u functions that both have %u lie elsewhere\n",
+		 same + other, other);
+	gen_says(notes, line);
+	gen_says(notes, "         1 not used: the file given for the kernel is not that which ran\n");
+	free(notes);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_OTHER_KERNEL], 1);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 0);
+	assert_int_equal(only_block()->insns, 0);
+	assert_null(only_kernel()->code);
+	assert_int_equal(only_kernel()->fit.same, same);
+	assert_int_equal(only_kernel()->fit.other, other);
+}
+
+/* A vmlinux of another kernel, or of one of which too little is known */
+static void test_other_kernel(void **state)
+{
+	char vmlinux[160];
+
+	(void)state;
+	load_guest_kernel(vmlinux, FUNCTIONS, 2);	/* "schedule" fits */
+	is_refused(FUNCTIONS - 2, 2);
+}
+
+static void test_unknown_kernel(void **state)
+{
+	char vmlinux[160];
+
+	(void)state;
+	load_guest_kernel(vmlinux, 31, 0);
+	is_refused(31, 0);
+}
+
+/* The host's kernel: its own file */
+static void test_host_kernel(void **state)
+{
+	const uint64_t base = GEN_KERNEL + 0x40000 - PROG_VADDR;
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	char vmlinux[160];
+
+	(void)state;
+	begin_small();
+	write_kernel(vmlinux);
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0, list_kernel(base, FUNCTIONS, 0));
+	gen_host(&g, GEN_VM, 10000, VMPROF_MODE_VMM_KERNEL, 0, 0, base + prog.insn[0].addr, 1);
+	put_loop(10000, base);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
 	all.vmlinux = vmlinux;
-	assert_int_equal(vmp_set_create(&set, model, &all), 0);
-	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
-	assert_int_equal(only_block()->insns, 5);
-	assert_int_equal(only_block()->flow, VMP_FLOW_COND);
-	assert_int_equal(only_block()->mispredicted, 1);
-	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].function), "schedule");
+	load_again(&all);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
+	all.host_vmlinux = vmlinux;
+	load_again(&all);
+	is_decoded();
 }
 
 /* QEMU's own code lies on the host */
@@ -711,6 +847,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_processes, setup, teardown),
 	};
