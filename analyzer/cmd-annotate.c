@@ -68,6 +68,7 @@ static void blocks_at(const struct page *p, uint64_t addr)
 
 		printf("%s  block %" PRIx64 "..%" PRIx64 ": %" PRIu32 " instructions, ", p->a->look.colour ? "\033[36m" : "",
 		       addr, set->points.points.v[b->end].addr, b->insns);
+		printf("%.0f samples, ", e->samples);
 		number(e->executions, 0, 0);
 		fputs(" runs, ", stdout);
 		number(e->cycles[e->source], 0, 2);

@@ -76,6 +76,16 @@ ok $? "all instructions of that function and no others"
 awk '/^helper in/ { n = $5 } /^ +[0-9]+ +[0-9.]+ +[0-9]+/ { sum += $1; cycles[$5] = $4 } END { exit !(n && sum == n && cycles["104e"] > 9 && cycles["104e"] < 15 && cycles["105d"] > 15 && cycles["105d"] < 25) }' "$tmp/out"
 ok $? "with samples that add up, and the cycles of the program"
 grep -q 'block 104e..106f: 11 instructions' "$tmp/out" && grep -q 'jne 0x106f' "$tmp/out"; ok $? "with blocks and text"
+run blocks --json "$capture"; cp "$tmp/out" "$tmp/all"
+run annotate '*' "$capture"
+python3 - "$tmp/out" "$tmp/all" << 'END'
+import json, re, sys
+got = sorted(re.findall(r'^ *block (\w+)\.\.(\w+): (\d+) instructions, (\d+) samples, (\d+) runs, ([\d.]+) \+- ([\d.]+) cycles \((\w+)\), CPI ([\d.]+), ([\d.]+)% of', open(sys.argv[1]).read(), re.M))
+want = sorted((b["start"][2:], b["end"][2:], *(f"{b[k]:.0f}" for k in ("instructions", "samples", "runs")),
+    *(f"{b[k]:.2f}" for k in ("cycles", "cycles_error")), b["by"], f"{b['cpi']:.2f}", f"{b['percent']:.2f}") for b in json.load(open(sys.argv[2]))["blocks"])
+sys.exit(0 if got == want and len(got) == 9 else f"{got}\n{want}")
+END
+ok $? "which have the figures of vmprof blocks"
 [ "$(tr -dc '\033' < "$tmp/out" | wc -c)" = 0 ]; ok $? "without colour in a file"
 run annotate --color always main "$capture" && grep -q "$(printf '\033')\[31m" "$tmp/out"; ok $? "with colour when it is wanted"
 run annotate frobnicate "$capture"; [ $? = 1 ] && grep -q "of a function 'frobnicate'" "$tmp/err"; ok $? "an unknown function: it says so"
@@ -139,6 +149,26 @@ fdo_blocks()
 	"$O/tests/test_stepped" --capture "$tmp/$1.dir" "$tmp/$1" 1 2> "$tmp/err" &&
 		VMPROF_OBJCACHE=$tmp/$1.dir run blocks --json "$tmp/$1.dir/stepped.vmprof"
 }
+
+if ! command -v addr2line > /dev/null; then
+	skip "annotate has source lines" "binutils are not installed"
+else
+	gcc -O2 -g -o "$tmp/lines" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks lines; ok $? "made a capture of a program with debugging information"
+	VMPROF_OBJCACHE=$tmp/lines.dir run annotate 'step_[0-7]' "$tmp/lines.dir/stepped.vmprof"; ok $? "vmprof annotate of its functions"
+	python3 - "$tmp/out" "$tmp/lines" 2> "$tmp/err" << 'END'
+import re, subprocess, sys
+rows, line = [], ""
+for text in open(sys.argv[1]):
+    m = re.match(r" +\d+ +[\d.]+ +[\d-]+ +[\d.-]+ +([0-9a-f]+)  .*?(?:  (\S+:\d+))?$", text)
+    line = m[2] or line if m else "" if text.startswith("step_") else line    # where it changes
+    rows += [(m[1], line)] if m else []
+said = subprocess.run(["addr2line", "-e", sys.argv[2]] + [a for a, _ in rows], capture_output=True, text=True, check=True).stdout
+want = [(a, re.sub(r".*/| \(.*", "", s)) for (a, _), s in zip(rows, said.splitlines(), strict=True)]
+wrong = [(r, w) for r, w in zip(rows, want) if r != w and w[1][-1] not in "0?"]
+sys.exit(0 if len(rows) > 100 and len({l for _, l in rows}) > 10 and not wrong else f"{len(rows)} {wrong}")
+END
+	ok $? "each instruction has the line that addr2line says"
+fi
 
 if ! command -v create_gcov > /dev/null; then
 	skip "AutoFDO reads what was exported of real code" "autofdo is not installed"
