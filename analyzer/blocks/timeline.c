@@ -80,7 +80,7 @@ static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp
 		at -= ticks;
 		b.kind = VMP_MOMENT_BLOCK;
 		b.tsc = at;
-		b.ticks = ticks;
+		b.ticks = b.cycles = ticks;
 		b.start = u->start;
 		b.end = u->end;
 		b.mispredicted = s->w.step[i].mispredicted;
@@ -118,7 +118,7 @@ static int out_of_guest(struct work *w, const struct vmprof_sample *s, const str
 
 	span->kind = hit->kind == VMP_KIND_STEAL ? VMP_MOMENT_STEAL : VMP_MOMENT_VMM;
 	if (span->kind == VMP_MOMENT_STEAL) {
-		span->what = proc ? proc->comm : word(w, "[unknown]", &err);
+		span->what = proc && proc->comm ? proc->comm : word(w, "[unknown]", &err);
 		return err ? err : push(w, span);
 	}
 	span->what = word(w, s->flags & VMPROF_SF_VCPU ? vmp_exit_name(buf, s->vendor, s->exit_reason) : "-", &err);
@@ -143,7 +143,7 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 {
 	const struct vmprof_sample *s = ls->s;
 	struct work *w = arg;
-	struct vmp_strip_span span = { .tsc = (double)s->tsc, .start = VMP_NONE, .end = VMP_NONE };
+	struct vmp_strip_span span = { .tsc = (double)s->tsc, .sampled = (double)s->tsc, .start = VMP_NONE, .end = VMP_NONE };
 	struct vmp_set_sample seen;
 	struct vmp_hit hit;
 	int got;
@@ -166,41 +166,64 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 	return vmp_origin_is_guest(hit.kind) ? in_guest(w, ls, &seen, &span) : out_of_guest(w, s, &hit, &span);
 }
 
-static int by_time(const void *pa, const void *pb)
+static int compare(const struct vmp_strip_span *a, const struct vmp_strip_span *b, double a_tsc, double b_tsc)
 {
-	const struct vmp_strip_span *a = pa, *b = pb;
-
 	if (a->vm != b->vm)
 		return a->vm < b->vm ? -1 : 1;
 	if (a->vcpu != b->vcpu)
 		return a->vcpu < b->vcpu ? -1 : 1;
-	if (a->tsc != b->tsc)
-		return a->tsc < b->tsc ? -1 : 1;
+	if (a_tsc != b_tsc)
+		return a_tsc < b_tsc ? -1 : 1;
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+	const struct vmp_strip_span *x = a, *y = b;
+
+	return compare(x, y, x->sampled, y->sampled);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct vmp_strip_span *x = a, *y = b;
+
+	return compare(x, y, x->tsc, y->tsc);
 }
 
 /* Blocks do not reach back behind the sample before: estimates are means. */
 static void clip(struct vmp_timeline *t)
 {
-	double last = -INFINITY, end;
+	double before = -INFINITY, last = -INFINITY;	/* sample */
 	uint32_t i, n = 0;
 
 	for (i = 0; i < t->spans.nr; i++) {
 		struct vmp_strip_span s = t->spans.v[i];
 
 		if (i && (t->spans.v[i - 1].vm != s.vm || t->spans.v[i - 1].vcpu != s.vcpu))
-			last = -INFINITY;
-		end = s.tsc + s.ticks;
-		if (s.kind == VMP_MOMENT_BLOCK && s.tsc < last) {
-			s.tsc = last;
-			s.ticks = end - last;
+			before = last = -INFINITY;
+		if (s.sampled != last) {
+			before = last;
+			last = s.sampled;
 		}
-		if (s.ticks < 0)
+		if (s.tsc + s.ticks <= before) {
+			t->left_out++;
 			continue;
-		last = s.tsc + s.ticks > last ? s.tsc + s.ticks : last;
+		}
+		if (s.tsc < before) {
+			s.ticks -= before - s.tsc;
+			s.tsc = before;
+			t->cut++;
+		}
 		t->spans.v[n++] = s;
 	}
 	t->spans.nr = n;
+}
+
+static void sort(struct vmp_timeline *t, int (*by)(const void *a, const void *b))
+{
+	if (t->spans.nr)
+		qsort(t->spans.v, t->spans.nr, sizeof(*t->spans.v), by);
 }
 
 int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
@@ -222,9 +245,9 @@ int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const st
 		vmp_timeline_destroy(w.out);
 		return err;
 	}
-	if (w.out->spans.nr)
-		qsort(w.out->spans.v, w.out->spans.nr, sizeof(*w.out->spans.v), by_time);
+	sort(w.out, by_sample);
 	clip(w.out);
+	sort(w.out, by_time);
 	*out = w.out;
 	return 0;
 }

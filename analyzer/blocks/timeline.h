@@ -4,7 +4,7 @@
  *
  * Each block is as long as its estimated cycles say, one cycle a TSC tick; the
  * youngest ends where the block of the sample itself began, as far as that is
- * known.  Between samples there are gaps: branches reach only so far back.
+ * known; cycles are means, so that a block may be cut where the sample before was taken.  Between samples there are gaps: branches reach only so far back.
  */
 #ifndef VMP_TIMELINE_H
 #define VMP_TIMELINE_H
@@ -23,7 +23,9 @@ enum vmp_moment_kind {
 
 struct vmp_strip_span {
 	double tsc;		/* host */
-	double ticks;
+	double ticks;		/* block: as far as it does not reach back behind the sample before */
+	double cycles;		/* block: what it took */
+	double sampled;		/* TSC of the sample that it is laid back from, or is */
 	uint32_t vm, vcpu;	/* vcpu VMP_NONE: not one */
 	enum vmp_moment_kind kind;
 	uint32_t start, end;	/* block: points; others: start is where the sample was taken, VMP_NONE unknown */
@@ -37,6 +39,7 @@ struct vmp_timeline {
 	uint64_t samples;
 	uint64_t more;		/* samples in the time asked for, over the limit */
 	uint64_t unknown;	/* windows that end early: cycles of a block are not known */
+	uint64_t cut, left_out;	/* blocks that reach back behind the sample before: from there on, and wholly */
 };
 
 struct vmp_timeline_choice {

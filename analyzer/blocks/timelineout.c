@@ -42,7 +42,7 @@ struct strip {
 	char line[8192];
 	size_t used;
 	uint32_t start, end, n;
-	double ticks;
+	double cycles;
 };
 
 static void append(struct strip *s, const char *text)
@@ -67,10 +67,10 @@ static void end_run(struct strip *s)
 	if (s->n > 1)
 		snprintf(times, sizeof(times), " x%" PRIu32, s->n);
 	snprintf(text, sizeof(text), "%s %" PRIx64 "..%" PRIx64 "%s (%.0f) | ", vmp_text(safe, sizeof(safe), name, strlen(name)),
-		 address(s->set, s->start), address(s->set, s->end), times, s->ticks);
+		 address(s->set, s->start), address(s->set, s->end), times, s->cycles);
 	append(s, text);
 	s->n = 0;
-	s->ticks = 0;
+	s->cycles = 0;
 }
 
 static void block(struct strip *s, const struct vmp_strip_span *b)
@@ -80,7 +80,7 @@ static void block(struct strip *s, const struct vmp_strip_span *b)
 	s->start = b->start;
 	s->end = b->end;
 	s->n++;
-	s->ticks += b->ticks;
+	s->cycles += b->cycles;
 }
 
 static void print_line(struct strip *s, const struct vmp_strip_span *x)
@@ -157,7 +157,7 @@ static void trace_block(FILE *out, const struct vmp_set *set, const struct vmp_s
 	fprintf(out, ",\"cat\":\"%s\",\"ts\":%.4f,\"dur\":%.4f,\"args\":{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64
 		"\",\"cycles\":%.2f,\"mispredicted\":%s,\"process\":", vmp_about_side(set, x->start),
 		since_start(set, x->tsc), microseconds(set, x->ticks), address(set, x->start), address(set, x->end),
-		x->ticks, x->mispredicted ? "true" : "false");
+		x->cycles, x->mispredicted ? "true" : "false");
 	vmp_json_str(out, vmp_model_name(set->m, x->what));
 	fputs("}}", out);
 }

@@ -117,6 +117,20 @@ async function trace(capture) {
 	is(got.profiles.map((p) => [p.unit, ns(p.self)]), tracks.map((t) => ['microseconds', t.self]), 'each function has its time, and processes none of their own');
 }
 
+// A time line of blocks: a track for each vCPU, in it each block as long as it took
+async function timeline(capture) {
+	const { traceEvents: events } = json(`${capture}.timeline`);
+	const got = await open(`${capture}.json`, read(`${capture}.timeline`));
+	is(got.said, 'Trace Event Format profile', `${capture}: speedscope takes a time line for what it is`);
+	is(got.trouble, [], 'and reads it without a message');
+	const called = (e, what) => events.find((x) => x.name === what && x.pid === e.pid && x.tid === e.tid).args.name;
+	const title = (e) => `${called(e, 'process_name')} (pid ${e.pid}), ${called(e, 'thread_name')} (tid ${e.tid})`;
+	const slices = events.filter((e) => e.ph === 'X');
+	const tracks = distinct(slices.map(title)).map((name) => [name, 'microseconds', ns(spent(slices.filter((e) => title(e) === name).map((e) => ({ name: shown(e), weight: e.dur }))))]);
+	is(tracks.length, 3, 'three vCPUs of two domains ran blocks');
+	is(got.profiles.map((p) => [p.name, p.unit, ns(p.self)]).sort(([a], [b]) => (a < b ? -1 : 1)), tracks, 'each has its blocks with their times');
+}
+
 // Text of perf script: a profile for each process, from its first to its last sample
 async function perf_script(capture, named) {
 	const { rows } = sheet(capture);
@@ -177,5 +191,6 @@ for (const capture of ['timed', 'quantum', 'blocks', 'hostile']) {
 	await run(perf_script, capture, named);
 	await run(gecko, capture, named);
 }
+await run(timeline, 'moments');
 done();
 await browser.close();

@@ -128,6 +128,32 @@ e = [x for x in json.load(open(sys.argv[1]))["traceEvents"] if x["ph"] == "X"]
 sys.exit(0 if len(e) == 60000 and {x["name"] for x in e} == {"main", "helper"} else 1)
 END
 ok $? "with all blocks"
+moments=$tmp/moments/moments.vmprof
+export VMPROF_OBJCACHE=$tmp/moments
+# lines [OPTION]...: what the time line has of it: time, vCPU, process, and the first words of what was seen
+lines() { run timeline --no-pager --domain web01 "$@" "$moments" && awk '/ vCPU [0-9]/ { print $1, $3, $4, $NF == "ran" ? $(NF - 2) " " $(NF - 1) : $NF == "svm_vcpu_run" ? $(NF - 2) " " $(NF - 1) : $5 " " $6 " " $7 " " $8 }' "$tmp/out"; }
+lines > "$tmp/lines"; grep -q '1 blocks reach back behind the sample before and are cut short there; 1 more lie behind it' "$tmp/out"; ok $? "it says what was cut"
+[ "$(cat "$tmp/lines")" = "19.000 0 prog small 1000..100c x2 (200)
+19.100 0 prog small 1000..100c x3 (135)
+19.110 0 prog small 1000..100c (10) |
+19.200 0 - [exit IOIO]
+19.300 0 - [steal] thief
+19.400 0 other small 1000..100c (50) |
+19.105 1 prog small 1000..100c (5000) |" ]; ok $? "exits and steal stand between blocks, and cycles are the block's"
+[ "$(lines --from 19100ns --to 19200ns | cut -d' ' -f1 | xargs)" = "19.100 19.110 19.105" ]; ok $? "--from is the first time, --to the first that is not shown"
+[ "$(lines --vcpu 1 | cut -d' ' -f1,2)" = "19.105 1" ]; ok $? "--vcpu"
+[ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
+[ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 6 ]; ok $? "--comm"
+run timeline -o "$tmp/moments.json" "$moments" && [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
+python3 - "$tmp/moments.json" << 'END'
+import json, sys
+e = json.load(open(sys.argv[1]))["traceEvents"]
+moments = {(x["name"], x["args"].get("reason", x["args"].get("task"))) for x in e if x["ph"] == "i" and x["name"] != "sample"}
+cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1000) > 1e-6]
+sys.exit(0 if moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
+END
+ok $? "with exits and steal; a block that is cut has its length and its cycles"
+export VMPROF_OBJCACHE=$tmp
 run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200ms' "$tmp/err"; ok $? "a wrong time is refused"
 
 perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)

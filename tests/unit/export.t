@@ -98,6 +98,14 @@ for name in made hostile timed quantum blocks; do
 	cp "$tmp/$name".{json,speedscope,pb.gz,folded,chrome,perf-script,gecko} "$O/exports/"
 done
 
+# The time line of blocks is a trace, too
+if grep -q HAVE_CAPSTONE "$O/config.h"; then
+	"$O/tests/test_blocks" --capture "$tmp/gen" 2> "$tmp/err" && VMPROF_OBJCACHE=$tmp/gen/moments "$vmprof" timeline -o "$O/exports/moments.timeline" "$tmp/gen/moments/moments.vmprof" 2> "$tmp/err" &&
+		reads trace "$O/exports/moments.timeline" 6; ok $? "a time line is written and read, with all samples in guests"
+else
+	skip "a time line is written and read" "vmprof was built without capstone"
+fi
+
 if [ -f "$tmp/made.raw" ]; then
 	grep -q '^PeriodType: cycles count' "$tmp/made.raw" && grep -q '^Period: 1000000' "$tmp/made.raw"; ok $? "pprof has event and period"
 	grep -q '^samples/count\[dflt\] cycles/count instructions/count' "$tmp/made.raw"; ok $? "pprof has samples, cycles and instructions"

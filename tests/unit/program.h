@@ -158,20 +158,25 @@ static inline void prog_write(const struct prog *p, const char *path, const uint
 }
 
 /* The program where the object cache has it, and the agent's word of it and of a process that runs it */
-static inline void prog_install(struct gen *g, const struct prog *p, const char *cache)
+static inline void prog_install_in(struct gen *g, const struct prog *p, const char *cache, uint32_t vm)
 {
 	static const uint8_t id[20] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 };
 	char path[512], cmd[600];
 
-	snprintf(cmd, sizeof(cmd), "mkdir -p '%s/u-%u/ab'", cache, GEN_VM);
+	snprintf(cmd, sizeof(cmd), "mkdir -p '%s/u-%u/ab'", cache, vm);
 	assert_int_equal(system(cmd), 0);
-	snprintf(path, sizeof(path), "%s/u-%u/ab/cdef0102030405060708090a0b0c0d0e0f1011", cache, GEN_VM);
+	snprintf(path, sizeof(path), "%s/u-%u/ab/cdef0102030405060708090a0b0c0d0e0f1011", cache, vm);
 	prog_write(p, path, id);
 	gen_hello(g, 2000, 1, 0);
 	gen_file(g, 1, PROG_INO, 0x8000, id, sizeof(id), "/usr/bin/prog");
 	gen_proc(g, VMPROF_MSG_PROC, 2000, PROG_CR3, PROG_PID, 1, 0, "prog");
 	gen_map(g, 2000, PROG_CR3, PROG_PID, PROG_BASE + PROG_VADDR, PROG_BASE + PROG_VADDR + 0x1000, PROG_VADDR,
 		PROG_INO, "/usr/bin/prog");
+}
+
+static inline void prog_install(struct gen *g, const struct prog *p, const char *cache)
+{
+	prog_install_in(g, p, cache, GEN_VM);
 }
 
 /* ---------------------------------------------------------------- branches */

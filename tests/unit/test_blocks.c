@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "blocks/about.h"
-#include "blocks/estimate.h"
+#include "blocks/timeline.h"
 
 static char *dir, path[128];
 static struct gen g;
@@ -19,16 +19,21 @@ static struct vmp_set *set;
 static struct vmp_measure *measure;
 static struct vmp_estimates *estimates;
 
-static int setup(void **state)
+static void begin(const char *name)
 {
-	(void)state;
-	dir = gen_dir();
-	snprintf(path, sizeof(path), "%s/a.vmprof", dir);
-	setenv("VMPROF_OBJCACHE", dir, 1);
+	snprintf(path, sizeof(path), "%s/%s.vmprof", dir, name);
 	memset(&prog, 0, sizeof(prog));
 	gen_begin(&g, path);
 	gen_vm(&g, GEN_VM, "web01");
 	gen_clock(&g, GEN_VM);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	begin("a");
 	return 0;
 }
 
@@ -759,6 +764,102 @@ static void test_host(void **state)
 	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "qemu");
 }
 
+/* --------------------------------------------------------------- timeline */
+
+#define OTHER_VM	(GEN_VM + 100)
+#define OTHER_PID	(PROG_PID + 1)
+
+/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles */
+static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles)
+{
+	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, 3, AT(0));
+	struct prog_branch b[VMPROF_LBR_MAX];
+	unsigned i;
+
+	for (i = 0; i <= runs; i++)
+		b[i] = (struct prog_branch){ AT(4), AT(0), cycles };
+	s.vcpu = vcpu;
+	gen_record(&g, &s, sizeof(s));
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, b, runs + 1, 0);
+}
+
+static void put_moment(uint8_t mode, uint32_t flags, uint32_t vcpu, uint64_t tsc)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc, .host_ip = 0xffffffff90000010, .vm = GEN_VM,
+		.host_pid = mode == VMPROF_MODE_VMM_KERNEL ? GEN_VM : 77, .host_tid = GEN_VM + 1, .vcpu_tid = GEN_VM + 1,
+		.flags = VMPROF_SF_VCPU | flags, .mode = mode, .vendor = VMPROF_VENDOR_SVM, .exit_reason = 0x7b, .vcpu = vcpu,
+	};
+
+	gen_record(&g, &s, sizeof(s));
+}
+
+/* Two vCPUs of web01 with two processes, an exit and steal; another domain with the same program */
+static void put_moments(void)
+{
+	begin_small();
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, PROG_CR3 + 0x5000, OTHER_PID, 1, 0, "other");
+	gen_map(&g, 2000, PROG_CR3 + 0x5000, OTHER_PID, PROG_BASE + PROG_VADDR, PROG_BASE + PROG_VADDR + 0x1000, PROG_VADDR,
+		PROG_INO, "/usr/bin/prog");
+	gen_agent_flush(&g, GEN_VM, 3000);
+	gen_vm(&g, OTHER_VM, "web02");
+	gen_clock(&g, OTHER_VM);
+	g.seq = 0;
+	prog_install_in(&g, &prog, dir, OTHER_VM);
+	gen_agent_flush(&g, OTHER_VM, 3000);
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0, "ffffffff90000000 T svm_vcpu_run\nffffffff91000000 T end\n");
+	gen_text(&g, VMPROF_CAP_HOST_COMMS, 0, "77 77 thief\n");
+	put_runs(GEN_VM, 0, 20000, PROG_CR3, 2, 100);
+	put_runs(GEN_VM, 0, 20100, PROG_CR3, 3, 45);		/* the first of them before that sample, in part */
+	put_runs(GEN_VM, 0, 20110, PROG_CR3, 2, 10);		/* ... wholly */
+	put_moment(VMPROF_MODE_VMM_KERNEL, 0, 0, 20200);
+	put_moment(VMPROF_MODE_OTHER_KERNEL, VMPROF_SF_STEAL, 0, 20300);
+	put_runs(GEN_VM, 0, 20400, PROG_CR3 + 0x5000, 1, 50);
+	put_runs(GEN_VM, 1, 20105, PROG_CR3, 1, 5000);		/* another vCPU's samples are not in its way */
+	put_runs(OTHER_VM, 0, 20500, PROG_CR3, 1, 50);
+	gen_records_flush(&g, 0, 20000, 20500);
+	gen_end(&g);
+}
+
+static void test_timeline(void **state)
+{
+	static const struct { int vcpu; enum vmp_moment_kind kind; double tsc, ticks, cycles; } want[] = {
+		{ 0, VMP_MOMENT_BLOCK, 19800, 100, 100 }, { 0, VMP_MOMENT_BLOCK, 19900, 100, 100 },
+		{ 0, VMP_MOMENT_SAMPLE, 20000 },
+		{ 0, VMP_MOMENT_BLOCK, 20000, 10, 45 }, { 0, VMP_MOMENT_BLOCK, 20010, 45, 45 },
+		{ 0, VMP_MOMENT_BLOCK, 20055, 45, 45 }, { 0, VMP_MOMENT_SAMPLE, 20100 },
+		{ 0, VMP_MOMENT_BLOCK, 20100, 10, 10 }, { 0, VMP_MOMENT_SAMPLE, 20110 },
+		{ 0, VMP_MOMENT_VMM, 20200 }, { 0, VMP_MOMENT_STEAL, 20300 },
+		{ 0, VMP_MOMENT_BLOCK, 20350, 50, 50 }, { 0, VMP_MOMENT_SAMPLE, 20400 },
+		{ 1, VMP_MOMENT_BLOCK, 15105, 5000, 5000 }, { 1, VMP_MOMENT_SAMPLE, 20105 },
+	};
+	struct vmp_set_choice web01 = { .vcpu = -1, .pid = -1, .domain = "web01" };
+	const struct vmp_timeline_choice all = { .to_tsc = UINT64_MAX, .limit = 100 };
+	struct vmp_timeline *t;
+	size_t i;
+
+	(void)state;
+	put_moments();
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &web01), 0);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	assert_int_equal(vmp_timeline_create(&t, set, estimates, &all), 0);
+	for (i = 0; i < t->spans.nr && i < sizeof(want) / sizeof(want[0]); i++) {
+		const struct vmp_strip_span *s = &t->spans.v[i];
+
+		if (s->kind != want[i].kind || s->vcpu != (uint32_t)want[i].vcpu || s->tsc != want[i].tsc ||
+		    s->ticks != want[i].ticks || s->cycles != want[i].cycles)
+			fail_msg("%zu: vCPU %u, kind %d, %f, %f ticks, %f cycles", i, s->vcpu, s->kind, s->tsc, s->ticks, s->cycles);
+	}
+	assert_int_equal(i, sizeof(want) / sizeof(want[0]));
+	assert_int_equal(t->spans.nr, i);
+	assert_int_equal(t->samples, 7);
+	assert_int_equal(t->cut, 1);
+	assert_int_equal(t->left_out, 1);
+	vmp_timeline_destroy(t);
+}
+
 /* The same code of two processes, at two addresses, is one block */
 static void test_two_processes(void **state)
 {
@@ -806,17 +907,16 @@ static void test_switch_unseen(void **state)
 	assert_int_equal(set->totals.user_only, 2);
 }
 
-/* The program of test_mixed() as a capture and its object cache, for blocks.t */
-static int write_capture(const char *folder)
+/* Captures and their object caches for blocks.t: the program of test_mixed(), and test_timeline()'s */
+static int write_captures(char *folder)
 {
 	const struct prog_run run = {
 		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
 	};
+	char moments[100];
 
-	snprintf(path, sizeof(path), "%s/mixed.vmprof", folder);
-	gen_begin(&g, path);
-	gen_vm(&g, GEN_VM, "web01");
-	gen_clock(&g, GEN_VM);
+	dir = folder;
+	begin("mixed");
 	mixed_program();
 	prog_assemble(&prog);
 	prog_install(&g, &prog, folder);
@@ -824,13 +924,18 @@ static int write_capture(const char *folder)
 	say_period(run.period, 0);
 	prog_simulate(&g, &prog, &run);
 	gen_end(&g);
+
+	gen_sh(folder, "mkdir moments");
+	dir = strcat(strcpy(moments, folder), "/moments");
+	begin("moments");
+	put_moments();
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--capture"))
-		return write_capture(argv[2]);
+		return write_captures(argv[2]);
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
@@ -851,6 +956,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_unknown_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timeline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_processes, setup, teardown),
 	};
 
