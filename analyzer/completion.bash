@@ -33,8 +33,23 @@ _vmprof()
 	--from | --to) words='100ms 1s 10s' ;;
 	--by) words='function process module vcpu exit' ;;
 	--sort)
-		list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
-			exit side build-id domain instruction-samples before after delta'
+		case ${COMP_WORDS[1]} in
+		blocks)
+			list='percent samples runs runs_error cycles cycles_error by instructions cpi cycles_time cycles_lbr
+				cycles_cpi p50 p95 seen mispredicted start end function module side domain'
+			;;
+		branches)
+			list='percent seen type mispredicted from to from_function to_function from_module to_module'
+			;;
+		loops)
+			list='percent samples level trips trips_error cycles cycles_error iterations entries seen start end
+				function module domain'
+			;;
+		*)
+			list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
+				exit side build-id domain instruction-samples before after delta'
+			;;
+		esac
 		;;
 	--output | -o | --html | --vmlinux | --host-vmlinux)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

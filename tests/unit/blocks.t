@@ -47,6 +47,13 @@ ok $? "vmprof blocks --filter"
 run blocks --filter 'process == "x"' "$capture"; [ $? = 2 ] && grep -q 'processes are chosen by --pid and --comm' "$tmp/err"
 ok $? "a filter on what blocks do not have is refused"
 run blocks --sort frobs "$capture"; [ $? = 2 ] && grep -q "no column is called 'frobs'" "$tmp/err"; ok $? "so is an unknown column"
+for command in blocks branches loops; do
+	run $command --sort frobs "$capture"
+	wrong=$(comm -3 <(sed -n "s/.*'frobs'; there are //p" "$tmp/err" | sed 's/, /\n/g' | sort) <(
+		COMP_WORDS=(vmprof $command --sort "") COMP_CWORD=3
+		. "$src/analyzer/completion.bash"; _vmprof; printf '%s\n' "${COMPREPLY[@]}" | sort))
+	[ -z "$wrong" ] && grep -q 'percent, ' "$tmp/err"; ok $? "completion of $command --sort has its columns${wrong:+ (one only: $(echo $wrong))}"
+done
 run blocks --comm other "$capture"; [ $? = 1 ] && grep -q 'no such samples' "$tmp/err"; ok $? "no such process: it says so"
 for command in blocks branches loops timeline "branches --sample 1" "annotate main"; do
 	run $command --domain nope "$capture"
