@@ -32,7 +32,7 @@ struct branches {
 	struct vmp_hash by_ends;
 };
 
-enum column { SHARE, SEEN, TYPE, MISSED, FROM, TO, CALLER, CALLEE, FROM_MODULE, TO_MODULE, COLUMNS };
+enum column { SHARE, SEEN, TYPE, MISSED, FROM, TO, CALLER, CALLEE, FROM_MODULE, TO_MODULE, DOMAIN, COLUMNS };
 
 static const struct vmp_sheet_column columns[COLUMNS] = {
 	[SHARE] = { "percent", "%Seen", VMP_SHEET_REAL, 2, VMP_SHEET_SHARE },
@@ -45,6 +45,7 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[CALLEE] = { "to_function", "To function", VMP_SHEET_TEXT },
 	[FROM_MODULE] = { "from_module", "From module", VMP_SHEET_TEXT },
 	[TO_MODULE] = { "to_module", "To module", VMP_SHEET_TEXT },
+	[DOMAIN] = { "domain", "Domain", VMP_SHEET_TEXT },
 };
 
 static const char *type_of(enum vmp_flow flow)
@@ -67,6 +68,15 @@ static const char *module(const struct vmp_set *set, uint32_t point)
 	return point == VMP_NONE ? "-" : vmp_model_name(set->m, set->points.points.v[point].module);
 }
 
+/* Of where it starts; where that is not known, of where it ends */
+static const char *domain(const struct vmp_set *set, const struct branch *b)
+{
+	int from = b->from != VMP_NONE && set->points.points.v[b->from].object != VMP_NONE;
+	uint32_t point = from ? b->from : b->to;
+
+	return point == VMP_NONE ? "-" : vmp_about_domain(set, point);
+}
+
 static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cell)
 {
 	const struct branches *all = arg;
@@ -84,6 +94,7 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case CALLEE: cell->text = function(set, b->to); break;
 	case FROM_MODULE: cell->text = module(set, b->from); break;
 	case TO_MODULE: cell->text = module(set, b->to); break;
+	case DOMAIN: cell->text = domain(set, b); break;
 	case COLUMNS: break;
 	}
 }
@@ -103,29 +114,43 @@ static int is_call(const struct vmp_set *set, enum vmp_flow flow)
 	return flow == VMP_FLOW_CALL || flow == VMP_FLOW_CALL_IND || (flow == VMP_FLOW_NR && only_calls(set));
 }
 
-/* What tells rows apart: the two places, or the two functions */
-static uint64_t end_of(const struct vmp_set *set, uint32_t point, int by_function)
+/* What tells rows apart: the place, or the function of a domain; no padding: it is compared as bytes */
+struct end {
+	uint32_t point, function, module, vm;
+};
+
+static struct end end_of(const struct vmp_set *set, uint32_t point, int by_function)
 {
 	const struct vmp_point *p;
 
 	if (!by_function || point == VMP_NONE)
-		return point;
+		return (struct end){ .point = point };
 	p = &set->points.points.v[point];
-	return (uint64_t)p->function << 32 | p->module;
+	return (struct end){
+		.function = p->function, .module = p->module,
+		.vm = p->object == VMP_NONE ? VMP_NONE : set->points.objects.v[p->object].vm,
+	};
+}
+
+static int ends_at(const struct vmp_set *set, uint32_t point, int by_function, const struct end *end)
+{
+	struct end other = end_of(set, point, by_function);
+
+	return !memcmp(&other, end, sizeof(other));
 }
 
 static int add(struct branches *all, const struct vmp_unit *u, int by_function)
 {
 	const struct vmp_set *set = all->d->set;
-	uint64_t from = end_of(set, u->end, by_function), to = end_of(set, u->next, by_function);
-	uint64_t sum = vmp_hash_mix(from ^ vmp_hash_mix(to));
+	struct end from = end_of(set, u->end, by_function), to = end_of(set, u->next, by_function);
+	uint64_t sum = vmp_hash_bytes(&from, sizeof(from)) ^ vmp_hash_mix(vmp_hash_bytes(&to, sizeof(to)));
 	struct branch new = { .from = u->end, .to = u->next, .flow = u->flow };
 	struct branch *b = NULL;
 	const uint32_t *i;
 
 	for (; (i = vmp_hash_find(&all->by_ends, sum)); sum++) {
 		b = &all->list.v[*i];
-		if (end_of(set, b->from, by_function) == from && end_of(set, b->to, by_function) == to)
+		if (ends_at(set, b->from, by_function, &from) && ends_at(set, b->to, by_function, &to))
 			break;
 	}
 	if (!i) {
@@ -170,8 +195,10 @@ static int show_all(const struct branch_data *d, const struct given *g)
 		s.rows[s.nr_rows++] = i;
 	if (g->calls)
 		s.hidden = 1U << FROM | 1U << TO | 1U << TYPE | 1U << MISSED;
+	if (d->m->vms.nr < 2)
+		s.hidden |= 1U << DOMAIN;
 	ret = branch_print(d, &g->a, &s, g->calls ? "calls" : "branches",
-			   "seen,from_module,from,to_module,to");
+			   "seen,from_module,from,to_module,to,domain");
 	free(s.rows);
 free_all:
 	vmp_vec_free(&all.list);
@@ -245,12 +272,14 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 	const char *comm = image == VMP_NONE ? "[unknown]" :
 			   vmp_model_name(set->m, vm->space.images.v[image].comm);
 	enum vmp_flow flow;
-	char safe[4096];
+	char safe[4096], safe_domain[1024];
+	const char *domain = vmp_model_name(set->m, vm->name);
 	unsigned int i;
 
 	printf("Capture %s\n", vmp_text(safe, sizeof(safe), path, strlen(path)));
-	printf("Sample %" PRIu64 ": TSC %#" PRIx64 ", vCPU %" PRIu32 ", process %s\n", p->number,
-	       (uint64_t)p->s.tsc, p->s.vcpu, vmp_text(safe, sizeof(safe), comm, strlen(comm)));
+	printf("Sample %" PRIu64 ": TSC %#" PRIx64 ", vCPU %" PRIu32 " of %s, process %s\n", p->number,
+	       (uint64_t)p->s.tsc, p->s.vcpu, vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)),
+	       vmp_text(safe, sizeof(safe), comm, strlen(comm)));
 	if (p->s.flags & VMPROF_SF_COUNTS && p->s.instructions)
 		printf("%" PRIu64 " cycles, %" PRIu64 " instructions since the sample before, CPI %.2f\n",
 		       (uint64_t)p->s.cycles, (uint64_t)p->s.instructions,

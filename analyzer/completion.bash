@@ -39,7 +39,8 @@ _vmprof()
 				cycles_cpi p50 p95 seen mispredicted start end function module side domain'
 			;;
 		branches)
-			list='percent seen type mispredicted from to from_function to_function from_module to_module'
+			list='percent seen type mispredicted from to from_function to_function from_module
+				to_module domain'
 			;;
 		loops)
 			list='percent samples level trips trips_error cycles cycles_error iterations entries seen start end

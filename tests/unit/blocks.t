@@ -160,7 +160,12 @@ cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1
 sys.exit(0 if moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
 END
 ok $? "with exits and steal; a block that is cut has its length and its cycles"
+run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
+run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
+run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(5, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
+run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, process prog' "$tmp/out"; ok $? "... and so is a sample"
 export VMPROF_OBJCACHE=$tmp
+run branches "$capture"; ! grep -q web01 "$tmp/out"; ok $? "where there is one, no column is spent on it"
 run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200ms' "$tmp/err"; ok $? "a wrong time is refused"
 
 perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)

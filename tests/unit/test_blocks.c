@@ -357,6 +357,7 @@ static void begin_small(void)
 	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 11 */
 	prog_plain(&prog, 6, 1, 1);			/* 12 .. 17 */
 	prog_jump(&prog, PROG_JUMP, 11, 0, 0);		/* 18 */
+	prog_jump(&prog, PROG_CALL, 0, 0, 0);		/* 19 */
 	prog_assemble(&prog);
 	prog_install(&g, &prog, dir);
 	gen_ksyms(&g, "ffffffff81000000 T _stext\nffffffff81001000 T do_work\n"
@@ -769,7 +770,7 @@ static void test_host(void **state)
 #define OTHER_VM	(GEN_VM + 100)
 #define OTHER_PID	(PROG_PID + 1)
 
-/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles */
+/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles, since it was called */
 static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles)
 {
 	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, 3, AT(0));
@@ -777,7 +778,7 @@ static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, uns
 	unsigned i;
 
 	for (i = 0; i <= runs; i++)
-		b[i] = (struct prog_branch){ AT(4), AT(0), cycles };
+		b[i] = (struct prog_branch){ i < runs ? AT(4) : AT(19), AT(0), cycles };
 	s.vcpu = vcpu;
 	gen_record(&g, &s, sizeof(s));
 	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, b, runs + 1, 0);
