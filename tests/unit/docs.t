@@ -68,6 +68,14 @@ for f in $named; do
 done
 rm -rf "$installed"
 
+# Bytes of a preset's record: a head, then a word for each end of a branch
+help=$("$vmprof" start --help)
+for preset in calls:16 flow:16 flow-from:8 flow-to:8; do
+	small=$((32 + 16 * ${preset#*:})) large=$((32 + 32 * ${preset#*:})) preset=${preset%:*}
+	grep -qE "(^|[ ;])$preset( \(calls and returns\))? $small, $large(;|$)" <<< "$help"; ok $? "vmprof start --help has the size of $preset"
+	sed 's/\\-/-/g' "$src/docs/man/vmprof-start.1" | grep -q "^$preset;.*;$small bytes;$large bytes$"; ok $? "and vmprof-start(1), too"
+done
+
 # Packages: what configure asks for, and what the README says to install
 for p in $(sed -n -e 's/^require [^ ]* [^ ]* \([^ ]*\) .*/\1/p' -e 's/.*(Debian: \([a-z0-9 -]*\)).*/\1/p' "$src/configure") rpm; do
 	case $p in apt | install | pkg-config) continue ;; esac	# "apt install PACKAGE"
