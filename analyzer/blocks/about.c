@@ -114,6 +114,10 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
+	if (e->doubted)
+		fprintf(out, "    %" PRIu32 " blocks with %.1f%% of the time are more than twice or less than half of equation 1: by branches alone\n"
+			"    cycles and runs can be off by more than +- says; samples of instructions (vmprof start --cpi) settle it\n",
+			e->doubted, e->samples > 0 ? 100 * e->doubted_samples / e->samples : 0);
 	if (t->astray)
 		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",
 			t->astray, t->astray + t->landed);
@@ -176,6 +180,6 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 		return;
 	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
 	vmp_json_str(out, vmp_about_source(e->source));
-	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f},\n",
-		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period);
+	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"far_from_equation_1\":%" PRIu32 "},\n",
+		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period, e->doubted);
 }

@@ -9,6 +9,7 @@
 #include "util/parallel.h"
 
 #define USABLE		4.0	/* samples in a block for its share of time to say something */
+#define FAR		2.0	/* times equation 1, or a part of it */
 
 const char *vmp_source_key(enum vmp_source source)
 {
@@ -231,6 +232,17 @@ static void untimed(struct vmp_estimates *e)
 	e->source = 2 * cycled > n ? VMP_SOURCE_LBR : VMP_SOURCE_CPI;
 }
 
+/* Where runs come from the chain alone, a large difference is equation 1's fault or the chain's: nobody knows. */
+static void doubt(struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	double times = b->cycles[VMP_SOURCE_TIME] / b->cycles[VMP_SOURCE_CPI];
+
+	if (b->source != VMP_SOURCE_TIME || e->by_instructions || !(times > FAR || times < 1 / FAR))
+		return;
+	e->doubted++;
+	e->doubted_samples += b->samples;
+}
+
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
@@ -250,6 +262,7 @@ static void choose(struct vmp_estimates *e)
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
 			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
 		}
+		doubt(e, b);
 	}
 }
 

@@ -40,6 +40,8 @@ struct vmp_estimates {
 	enum vmp_source source;		/* the one in use where it can be */
 	uint64_t guessed;		/* steps whose instructions had to be guessed for the scale */
 	double guessed_part;		/* of all instructions of the scale */
+	uint32_t doubted;		/* blocks by the chain alone that are far from equation 1 */
+	double doubted_samples;
 };
 
 /** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group. */

@@ -25,7 +25,10 @@ capture=$tmp/mixed.vmprof
 run blocks "$capture"; ok $? "vmprof blocks"
 grep -q 'cycles: share of time by number of runs; equation 1' "$tmp/out"; ok $? "it says which estimate it shows"
 grep -q '^  60000 of 60000 steps between branches are good (100.00%)' "$tmp/out"; ok $? "and how much it used"
+grep -qE '^    [1-9] blocks with [0-9.]+% of the time are more than twice or less than half of equation 1: by branches alone$' "$tmp/out"; ok $? "and that by branches alone nothing decides between two that differ"
 run blocks --json "$capture"; ok $? "vmprof blocks --json"
+json 'd["estimator"]["far_from_equation_1"] == sum(b["by"] == "time" and not 0.5 <= b["cycles"] / b["cycles_cpi"] <= 2 for b in d["blocks"]) > 0'
+ok $? "JSON, too"
 json 'd["estimator"]["used"] == "time" and d["estimator"]["runs_from"] == "branches" and d["totals"]["steps"] == 60000'
 ok $? "JSON has the estimator and totals"
 json 'len(d["blocks"]) == d["totals"]["blocks"] == 9 and abs(sum(b["percent"] for b in d["blocks"]) - 100) < 0.1'

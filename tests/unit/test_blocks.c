@@ -186,6 +186,8 @@ static void test_mixed(void **state)
 	assert_true(v.worst_cpi > 0.5);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], set->totals.steps);
 	assert_int_equal(set->totals.landed, 20000);
+	assert_true(estimates->doubted > 0 && estimates->doubted < set->blocks.nr);
+	assert_true(estimates->doubted_samples > 0 && estimates->doubted_samples < estimates->samples);
 }
 
 /* Two loops that run for long, one after the other: only counters tell their scale */
@@ -253,6 +255,7 @@ static void test_two_events(void **state)
 	mixed_program();
 	simulate(&run);
 	assert_true(estimates->by_instructions);
+	assert_int_equal(estimates->doubted, 0);
 	v = compare(VMP_SOURCE_TIME, 100);
 	assert_true(v.compared >= 7);
 	assert_true(v.worst < 0.03);
