@@ -211,6 +211,25 @@ END
 	ok $? "each instruction has the line that addr2line says"
 fi
 
+profgen=$(command -v llvm-profgen || command -v llvm-profgen-19)
+# functions PROFILE: how many of those that ran have counts
+functions() { grep -cE '^(main|step_[0-7]):[0-9]{5}:' "$1"; }
+if [ -z "$profgen" ] || [ ! -d "$tmp/lines.dir" ]; then
+	skip "llvm-profgen reads what was exported of real code" "llvm is not installed"
+else
+	export VMPROF_OBJCACHE=$tmp/lines.dir
+	run export --format llvm-profgen -o "$tmp/profgen" "$tmp/lines.dir/stepped.vmprof" &&
+		"$profgen" --binary="$tmp/lines" --unsymbolized-profile="$(echo "$tmp"/profgen/lines-*)" --use-offset=0 --format=text --output="$tmp/profgen.text" > "$tmp/out" 2> "$tmp/err"
+	[ $? = 0 ] && [ "$(functions "$tmp/profgen.text")" = 9 ]; ok $? "llvm-profgen reads what was exported of real code"
+	# its other reader takes branches as perf script -F ip,brstack --show-mmap-events prints them
+	run export --format perf-script -o "$tmp/stepped" "$tmp/lines.dir/stepped.vmprof"
+	awk '/^\t.*\/lines\)$/ && !at { at = substr($1, 1, length($1) - 3) "000"; print "PERF_RECORD_MMAP2 70/70: [0x" at "(0x1000) @ 0x1000 08:00 1 1]: r-xp " name }
+		/^\t/ { ip = $1 } /^ 0x/ && at { print " " ip, $0 }' name="$tmp/lines" "$tmp/stepped" > "$tmp/brstack"
+	"$profgen" --binary="$tmp/lines" --perfscript="$tmp/brstack" --format=text --output="$tmp/brstack.text" > "$tmp/out" 2> "$tmp/err"
+	[ "$(functions "$tmp/brstack.text")" = 9 ]; ok $? "and the branches of perf-script, once its lines are as it wants them"
+	export VMPROF_OBJCACHE=$tmp
+fi
+
 if ! command -v create_gcov > /dev/null; then
 	skip "AutoFDO reads what was exported of real code" "autofdo is not installed"
 else
