@@ -65,10 +65,11 @@ int vmp_kept_add(struct vmp_kept *k, const struct vmp_kept_sample *head, const s
 
 const struct vmp_kept_sample *vmp_kept_next(const struct vmp_kept *k, uint32_t *at)
 {
-	const struct vmp_kept_sample *s = (const struct vmp_kept_sample *)&k->words.v[*at];
+	const struct vmp_kept_sample *s;
 
 	if (*at == k->words.nr)
 		return NULL;
+	s = (const struct vmp_kept_sample *)&k->words.v[*at];
 	*at += words_of(s->nr, s->has_cycles);
 	return s;
 }

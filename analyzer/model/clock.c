@@ -160,9 +160,11 @@ int vmp_clock_build(struct vmp_clock *c)
 		return err;
 	/* Both are held against the pieces, whoever made them. */
 	c->error_tsc = disagreement(c, c->driver.v, c->driver.nr);
-	i = first_that_counts(c);
-	e = disagreement(c, c->measured.v + i, c->measured.nr - i);
-	c->error_tsc = e > c->error_tsc ? e : c->error_tsc;
+	if (c->measured.nr) {
+		i = first_that_counts(c);
+		e = disagreement(c, c->measured.v + i, c->measured.nr - i);
+		c->error_tsc = e > c->error_tsc ? e : c->error_tsc;
+	}
 	for (i = 0; !c->driver.nr && i < c->measured.nr; i++) {
 		e = c->measured.v[i].error_tsc;
 		c->error_tsc = e > c->error_tsc ? e : c->error_tsc;

@@ -311,14 +311,13 @@ int vmp_machine_frames(struct vmp_machine *m, struct vmp_strings *strings,
 	struct in in = { .m = m, .strings = strings, .seen = seen };
 
 	while (vmp_cursor_left(&c) && !in.err) {
-		const struct vmprof_frame *frame = vmp_cursor_bytes(&c, sizeof(*frame));
-		struct vmp_agent_msg msg;
-		const void *payload;
 		struct vmprof_frame f;
+		const void *wire = vmp_cursor_bytes(&c, sizeof(f)), *payload;	/* not aligned */
+		struct vmp_agent_msg msg;
 
-		if (!frame)
+		if (!wire)
 			break;
-		memcpy(&f, frame, sizeof(f));
+		memcpy(&f, wire, sizeof(f));
 		payload = vmp_cursor_bytes(&c, le32toh(f.len));
 		if (!payload || le32toh(f.magic) != VMPROF_FRAME_MAGIC)
 			break;
