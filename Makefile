@@ -21,7 +21,8 @@ help:
 	@echo '  make check-long    the cases of the lab that take longer, on both suites and on an Intel host'
 	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
-	@echo '  make fuzz          fuzz with libFuzzer (clang); FUZZ=frame|qmp|capture|... FUZZ_SECONDS=60'
+	@echo '  make fuzz          what reads foreign bytes, with libFuzzer in a root of the lab: FUZZ="frame sftp ...",'
+	@echo '                     FUZZ_SECONDS=60 or FUZZ_RUNS=1000000 for each'
 	@echo
 	@echo '  make bench         reading captures beside perf report, and what sampling and the agent cost'
 	@echo '                     (one half of it: make bench-analyzer, make bench-driver)'
@@ -133,6 +134,9 @@ $(O)/tests/kernel: $(SRC)/Makefile $(wildcard $(SRC)/host-driver/*.[ch]) $(wildc
 		mkdir -p $@/$${h%/*} && printf '#if __has_include_next(<%s>)\n#include_next <%s>\n#endif\n#include "kernel_shim.h"\n' $$h $$h > $@/$$h || exit 1; \
 	done
 
+# The harness is who ssh would be.
+$(O)/tests/fuzz_sftp $(O)/tests/replay_sftp: private LDFLAGS += $(foreach f,start said end,-Wl,--wrap=vmp_child_$(f))
+
 $(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,replay_$*)
@@ -169,10 +173,9 @@ $(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)
 .PHONY: vmprof-objects
 vmprof-objects: $(core_obj)
 
-FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz:
-	$(Q)O=$(O)/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) $(SRC)/tests/fuzz/run
+fuzz: host-setup
+	$(Q)tests/lab/in-root $(LAB_SUITE)/fuzz env O=/out/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_RUNS=$(FUZZ_RUNS) tests/fuzz/run
 
 # ---------------------------------------------------------------- bench
 bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world branches elfobj perfdata)
@@ -230,7 +233,7 @@ check-hw: host-setup
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/fuzz $(O)/host-driver $(O)/rpm $(O)/deb
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/host-driver $(O)/rpm $(O)/deb
 distclean:
 	$(Q)rm -rf build
 clean-cache:
