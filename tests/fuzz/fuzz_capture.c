@@ -6,54 +6,30 @@
  * a list of blocks (type u8, source u8, length u16, payload) that get right
  * checksums, so that the parsers behind them are reached.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "blocks/about.h"
 #include "blocks/loops.h"
 #include "blocks/timeline.h"
-#include "capture/block.h"
-#include "crc32c.h"
 #include "export/format.h"
 #include "html/page.h"
 #include "model/needed.h"
 #include "report/profile.h"
 #include "report/render.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void put(int fd, const void *data, size_t len)
-{
-	if (write(fd, data, len) != (ssize_t)len)
-		abort();
-}
+#include "items.h"
 
 static void put_blocks(int fd, const uint8_t *p, size_t left)
 {
-	struct vmprof_cap_header h = { .tsc = 1000, .tsc_khz = 1000000 };
-	static const uint8_t zeros[8];
-
-	vmp_header_seal(&h);
-	put(fd, &h, sizeof(h));
+	put_header(fd);
 	while (left >= 4) {
-		struct vmprof_cap_block b = { .type = p[0], .source = p[1] };
 		size_t len = p[2] | (size_t)p[3] << 8;
 
-		p += 4;
 		left -= 4;
 		if (len > left)
 			len = left;
-		b.raw_bytes = b.stored_bytes = (uint32_t)len;
-		b.payload_crc = vmp_crc32c(0, p, len);
-		vmp_block_seal(&b);
-		put(fd, &b, sizeof(b));
-		put(fd, p, len);
-		put(fd, zeros, vmp_padded(len) - len);
-		p += len;
+		put_block(fd, p[0], p[1], p + 4, len);
+		p += 4 + len;
 		left -= len;
 	}
 }
