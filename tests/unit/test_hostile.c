@@ -19,12 +19,13 @@
 #include "collect/session.h"
 #include "model/needed.h"
 #include "util/file.h"
+#include "util/text.h"
 
 #define WEB01		1000U
 #define WEB02		2000U
 #define SECOND		1000000000ULL
 #define CR3		0x5000000ULL
-#define EVIL		"\033]0;evil\a<script>alert(1)</script>"
+#define EVIL		"\033\x7f\xc2\x9b" "1m\x9b]0;evil\a<script>alert(1)</script>"
 #define EVIL_PATH	"/../../../../../../tmp/vmprof-evil/" EVIL
 
 static char *dir, path[128], cache[128];
@@ -314,6 +315,7 @@ static int need(void *arg, const struct vmp_needed *n)
 
 static char *bomb, *flood;
 static size_t bomb_len;
+static uint64_t bomb_f;		/* where its function f lies: two instructions, of 2 bytes and of 1 */
 #define FLOOD_BYTES	(4U << 20)
 
 /* web02 answers what it is asked for with something else. */
@@ -352,6 +354,18 @@ static void fetch(struct peer *p)
 	assert_true(vmp_fetch_done(&p->vm.fetch));
 }
 
+/* Of the host, which worked for the guest's code at @ip, or for others while that waited */
+static void host_sample(uint32_t vm, uint64_t tsc, uint8_t mode, uint32_t flags)
+{
+	struct vmprof_sample s = gen_guest_sample(vm, tsc, CR3, 3, 0x401000);
+
+	s.mode = mode;
+	s.flags |= flags;
+	s.host_ip = 0xffffffff91000010;
+	s.exit_reason = 0x7b;
+	gen_record(&g, &s, sizeof(s));
+}
+
 static void samples_of(uint32_t vm)
 {
 	gen_clock(&g, vm);
@@ -361,6 +375,22 @@ static void samples_of(uint32_t vm)
 	gen_guest(&g, vm, 2300, CR3, 3, 0x601000, 7);
 	gen_guest(&g, vm, 2400, CR3, 3, 0x801000, 3);
 	gen_guest(&g, vm, 2500, CR3, 3, 0xa01000, 4);
+	host_sample(vm, 2510, VMPROF_MODE_VMM_KERNEL, 0);
+	host_sample(vm, 2511, VMPROF_MODE_OTHER_KERNEL, VMPROF_SF_STEAL);
+}
+
+/* f again and again, whose name in the binary is no better than others */
+static void branches_of(uint32_t vm)
+{
+	const uint64_t f = 0x600000 + bomb_f;
+	struct { struct vmprof_rec_lbr h; uint64_t word[4]; } rec = {
+		.h = { .hdr = { VMPROF_REC_LBR, sizeof(rec), 0 }, .tsc = 2520, .branches = VMPROF_LBR_ALL,
+		       .format = VMPROF_LBR_FROM_TO, .nr = 2 },
+		.word = { f + 2, f, f + 2, f },
+	};
+
+	gen_guest(&g, vm, 2520, CR3, 3, f, 1);
+	gen_record(&g, &rec, sizeof(rec));
 }
 
 /* What the driver finds in the memory of one that writes there what it likes: web01's threads, names of all kinds */
@@ -377,7 +407,10 @@ static void tasks_of(uint32_t vm)
 /* A whole session; the capture is closed, its objects are in the cache. */
 static void run_session(int with_hostile)
 {
+	static const struct vmp_session_opts opts;
+
 	memset(&session, 0, sizeof(session));
+	session.opts = &opts;
 	now_ns = SECOND;
 	gen_begin(&g, path);
 	session.writer = g.w;
@@ -392,6 +425,7 @@ static void run_session(int with_hostile)
 	if (with_hostile) {
 		samples_of(WEB02);
 		tasks_of(WEB02);
+		branches_of(WEB02);
 	}
 	gen_records_flush(&g, 0, 2000, 2600);
 	vmp_store_batch(&web01.vm);
@@ -402,6 +436,7 @@ static void run_session(int with_hostile)
 	if (with_hostile)
 		fetch(&web02);
 	gen_end(&g);
+	session.writer = NULL;
 }
 
 /* ---------------------------------------------------------------- reports */
@@ -429,13 +464,20 @@ static char *vmprof(const char *args, long *max_kib)
 	return out;
 }
 
+/* Well-formed UTF-8 without control characters, those of eight bits too */
 static void assert_harmless(const char *out, const char *what)
 {
-	const char *p;
+	const uint8_t *p, *end = (const uint8_t *)out + strlen(out);
+	uint32_t c;
+	size_t n;
 
-	for (p = out; *p; p++)
-		if ((unsigned char)*p < ' ' && !strchr("\n\t\r", *p))
-			fail_msg("%s has the control character 0x%02x", what, *p);
+	for (p = (const uint8_t *)out; p < end; p += n) {
+		n = vmp_utf8_char(p, (size_t)(end - p), &c);
+		if (!n)
+			fail_msg("%s has the byte 0x%02x, which is no UTF-8", what, *p);
+		if ((c < ' ' && !strchr("\n\t\r", (int)c)) || (c >= 0x7f && c < 0xa0))
+			fail_msg("%s has the control character 0x%02x", what, c);
+	}
 	if (strstr(what, "xml") && strstr(out, "<script>"))
 		fail_msg("%s has a guest's markup", what);
 }
@@ -471,7 +513,8 @@ static int in_its_place(const char *name, const struct stat *st, int type, struc
 
 static int setup(void **state)
 {
-	char file[256];
+	char file[256], *at;
+	size_t len;
 
 	(void)state;
 	dir = gen_dir();
@@ -480,8 +523,15 @@ static int setup(void **state)
 	setenv("VMPROF_OBJCACHE", cache, 1);
 	setenv("DIR", dir, 1);
 	/* 256 MiB of nothing in its mini-debuginfo */
-	assert_int_equal(system("cd $DIR && echo 'int f(void) { return 0; }' > x.c && cc -shared -fPIC -o x x.c && "
+	assert_int_equal(system("cd $DIR && echo 'int f(void) { return 0; }' > x.c && cc -c -O2 -fcf-protection=none -fPIC x.c && "
+				"objcopy --redefine-sym f=\"$(printf 'f\\033\\177\\302\\2331m')\" x.o && cc -shared -o x x.o && "
+				"nm -D x | sed -n 's/ T f.*//p' > at && "
 				"head -c 256M /dev/zero | xz -1 > z && objcopy --strip-all --add-section .gnu_debugdata=z x bomb"), 0);
+	snprintf(file, sizeof(file), "%s/at", dir);
+	at = (char *)gen_read(file, &len);
+	bomb_f = strtoull(at, NULL, 16);
+	assert_in_range(bomb_f, 1, 0xfffff);
+	free(at);
 	snprintf(file, sizeof(file), "%s/bomb", dir);
 	bomb = (char *)gen_read(file, &bomb_len);
 	flood = calloc(1, FLOOD_BYTES);
@@ -522,6 +572,7 @@ static void test_hostile_guest(void **state)
 {
 	static const char *const commands[] = {
 		"report --limit 0", "report --json", "report --tree", "report --by process", "report --by module",
+		"report --exits", "report --steal", "report --diff $DIR/alone.vmprof",
 		"export -f folded", "export -f csv", "export -f perf-script", "export -f json",
 		"export -f xml", "export -f speedscope", "export -f gecko", "export -f chrome",
 	};
@@ -534,8 +585,13 @@ static void test_hostile_guest(void **state)
 	leave(&web01);
 	alone = vmprof("report --limit 0", &kib);
 	gen_rmdir(cache);
+	assert_int_equal(system("mv $DIR/a.vmprof $DIR/alone.vmprof"), 0);
 
 	run_session(1);
+	out = vmp_session_status(&session);
+	assert_harmless(out, "status");
+	gen_says(out, "\\\\x9b]0;evil");	/* as text, in JSON */
+	free(out);
 	assert_true(web02.vm.agent.counts.refused >= 11);
 	assert_true(web02.vm.agent.in.stats.bad_bytes > 8192 / 2);
 	assert_true(web02.vm.agent.in.stats.bad_frames >= 1);
@@ -563,6 +619,10 @@ static void test_hostile_guest(void **state)
 		gen_says(out, "app");
 		free(out);
 	}
+	out = vmprof("blocks", &kib);
+	assert_harmless(out, "blocks");
+	gen_says(out, "f\\x1b\\x7f\\xc2\\x9b1m");
+	free(out);
 #ifdef VMP_HTML_FILE	/* else built without the page */
 	out = vmprof("report --html page.html", &kib);
 	free(out);
