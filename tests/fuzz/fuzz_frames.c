@@ -3,8 +3,8 @@
  * fuzz_frames.c - what an agent tells, in a capture, up to the report.
  *
  * The first byte: what tells rows apart.  Then items: a kind from 0x80 on is a message of the
- * agent, in a frame with the right checksum; 1 is a sample in the guest; any other begins a
- * new block.
+ * agent, in a frame with the right checksum; 1 is a sample in the guest; 2 a thread, as the guest's
+ * memory tells; any other begins a new block.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -44,6 +44,14 @@ static void put_message(const struct item *item, uint32_t seq)
 	frames_len += sizeof(f) + item->len;
 }
 
+static void put_record(const void *rec, size_t len)
+{
+	if (records_len + len > BLOCK)
+		return;
+	memcpy(records + records_len, rec, len);
+	records_len += len;
+}
+
 /* Where, when, in which address space, at which level, of which thread */
 static void put_sample(const struct item *item)
 {
@@ -55,10 +63,21 @@ static void put_sample(const struct item *item)
 		.flags = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE | VMPROF_SF_IRQ_NMI, .vendor = VMPROF_VENDOR_SVM, .exit_reason = 0x61,
 	};
 
-	if (records_len + sizeof(s) > BLOCK)
-		return;
-	memcpy(records + records_len, &s, sizeof(s));
-	records_len += sizeof(s);
+	put_record(&s, sizeof(s));
+}
+
+/* When, which thread of which process, its flags and name */
+static void put_task(const struct item *item)
+{
+	struct vmprof_rec_task t = {
+		.hdr = { VMPROF_REC_TASK, sizeof(t), 0 }, .tsc = item_number(item, 0, 8), .vm = VM,
+		.tid = (uint32_t)item_number(item, 8, 4), .tgid = (uint32_t)item_number(item, 12, 4),
+		.flags = (uint32_t)item_number(item, 16, 4),
+	};
+
+	if (item->len > 20)
+		memcpy(t.comm, item->p + 20, item->len - 20 < sizeof(t.comm) ? item->len - 20 : sizeof(t.comm));
+	put_record(&t, sizeof(t));
 }
 
 static void put_capture(int fd, const uint8_t *data, size_t size)
@@ -78,6 +97,8 @@ static void put_capture(int fd, const uint8_t *data, size_t size)
 			put_message(&item, seq++);
 		else if (item.kind == 1)
 			put_sample(&item);
+		else if (item.kind == 2)
+			put_task(&item);
 		else
 			flush_blocks(fd);
 	}

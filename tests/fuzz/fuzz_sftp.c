@@ -50,7 +50,7 @@ int __wrap_vmp_child_end(struct vmp_child *c, int done)
 	return 0;
 }
 
-/* Number of the oldest question; its length is the collector's, and so right */
+/* Number of the oldest question, which is answered; its length is the collector's, and so right */
 static uint32_t next_id(void)
 {
 	ssize_t n = recv(server, asked + asked_len, sizeof(asked) - asked_len, 0);
@@ -81,7 +81,7 @@ static void send_message(const struct item *item)
 	const int is_version = item->kind == VERSION;
 	uint32_t len = htobe32((uint32_t)(1 + (is_version ? 0 : 4) + item->len));
 	const uint8_t type = (uint8_t)item->kind;
-	const uint32_t id = is_version ? 0 : next_id();
+	const uint32_t id = next_id();	/* INIT, which VERSION answers, has none */
 	uint8_t head[9];
 
 	memcpy(head, &len, 4);
