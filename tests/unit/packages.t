@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # packages.t - the packages of both halves are built, complete, and say what they need; their
 # DKMS scripts work on DKMS itself. Needs rpmbuild, dkms and kernel headers (KVER, or LAB_KERNEL
-# in a build root). rpmlint and lintian judge where they are installed.
+# in a build root). rpmlint and lintian judge where they are installed, as in the lab's build root of Debian 13.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${O:-build}
