@@ -22,7 +22,7 @@ help:
 	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          what reads foreign bytes, with libFuzzer in a root of the lab: FUZZ="frame sftp ...",'
-	@echo '                     FUZZ_SECONDS=60 or FUZZ_RUNS=1000000 for each'
+	@echo '                     FUZZ_SECONDS=60, FUZZ_RUNS=1000000 for each, FUZZ_JOBS=2 at a time'
 	@echo
 	@echo '  make bench         reading captures beside perf report, and what sampling and the agent cost'
 	@echo '                     (one half of it: make bench-analyzer, make bench-driver)'
@@ -175,7 +175,7 @@ vmprof-objects: $(core_obj)
 
 .PHONY: fuzz
 fuzz: host-setup
-	$(Q)tests/lab/in-root $(LAB_SUITE)/fuzz env O=/out/fuzz FUZZ='$(FUZZ)' FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_RUNS=$(FUZZ_RUNS) tests/fuzz/run
+	$(Q)tests/lab/in-root $(LAB_SUITE)/fuzz env O=/out/fuzz FUZZ='$(FUZZ)' $(foreach v,RUNS SECONDS JOBS,FUZZ_$(v)=$(FUZZ_$(v))) tests/fuzz/run
 
 # ---------------------------------------------------------------- bench
 bench_obj := $(patsubst %,$(O)/obj/tests/bench/%.o,gen-capture world branches elfobj perfdata)

@@ -154,6 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0)
 		abort();
 	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	setenv("VMPROF_THREADS", size & 2 ? "2" : "1", 1);	/* threads are slow here */
 	if (data[0])
 		put_blocks(fd, data + 1, size - 1);
 	else
