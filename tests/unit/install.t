@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# install.t - the host's packages under rpm and dpkg themselves, in a copy of this root that is thrown away:
+# installed, upgraded, removed, installed again; nothing is left behind but captures. DKMS is made up, for its
+# own builds are those of packages.t: it takes and gives up sources as the real one does.
+# Needs rpmbuild and root rights, and a mount namespace with an overlay.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${O:-build}
+unset MAKEFLAGS MFLAGS MAKELEVEL O
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+if [ -z "${VMPROF_TEST_INSTALL:-}" ]; then
+	mkdir "$root" "$work/a" "$work/b"
+	# the root of a chroot is no mount whose propagation could be changed: who made it has seen to that
+	apart="unshare -m"
+	$apart true 2> /dev/null || apart="unshare -m --propagation unchanged"
+	if ! { command -v rpmbuild && command -v dpkg && [ "$(id -u)" = 0 ] &&
+	       $apart mount -t overlay -o "lowerdir=/,upperdir=$work/a,workdir=$work/b" overlay "$root"; } > /dev/null 2>&1; then
+		echo "1..0 # SKIP rpmbuild, dpkg, root rights or overlays in a mount namespace are missing"
+		exit 0
+	fi
+	rm -rf "$work"
+	VMPROF_TEST_INSTALL=1 O=$build exec $apart "$0"
+fi
+nr=0
+ok()
+{
+	nr=$((nr + 1))
+	local name=$1 output
+	shift
+	if output=$("$@" 2>&1); then echo "ok $nr - $name"; else printf 'not ok %d - %s\n' $nr "$name"; sed 's/^/# /' <<< "$output"; fi
+}
+is() { ok "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
+in_root() { chroot "$root" "$@"; }
+kernel=$(uname -r)
+now=$(cat VERSION) next=99.0
+
+# --- the packages, of this version and of a later one
+mkdir "$work/later"
+tar --exclude=./build --exclude=./.git -cf - . | tar -C "$work/later" -xf -
+echo $next > "$work/later/VERSION"
+touch -r configure "$work/later/VERSION"	# no reason to build the command anew
+for kind in rpm deb; do
+	ok "packaging/$kind/build host" packaging/$kind/build host --build "$build" --out "$work/now/$kind"
+	ok "... and of a later version" "$work/later/packaging/$kind/build" host --build "$build" --out "$work/next/$kind"
+done
+
+# --- a copy of this root
+new_root()
+{
+	mkdir "$work/$1" "$work/$1/"{upper,work} && mkdir -p "$root" &&
+	mount -t overlay -o "lowerdir=/,upperdir=$work/$1/upper,workdir=$work/$1/work" overlay "$root" &&
+	mount -t proc proc "$root/proc" && mkdir -p "$root/lib/modules/$kernel/build" "$root/packages" "$root/usr/share/man/man1" &&
+	cp -r "$work/now" "$work/next" "$root/packages" &&
+	cat > "$root/usr/sbin/dkms" <<-'END' && chmod 755 "$root/usr/sbin/dkms"
+	#!/bin/sh
+	command=$1
+	while [ $# -gt 0 ]; do
+		case $1 in -m) name=$2 ;; -v) version=$2 ;; -k) kernel=$2 ;; esac
+		shift
+	done
+	tree=/var/lib/dkms/$name
+	wrong() { echo "$command $name/$version: $*" >> /packages/dkms-complains; exit 1; }
+	case $command in
+	status) for v in "$tree"/*; do [ ! -e "$v" ] || echo "$name/${v##*/}: added"; done ;;
+	add)
+		[ -e "/usr/src/$name-$version/dkms.conf" ] || wrong no sources
+		[ ! -e "$tree/$version" ] || wrong it is there
+		mkdir -p "$tree/$version" ;;
+	install)
+		[ -e "$tree/$version" ] || wrong not added
+		mkdir -p "/lib/modules/$kernel/updates/dkms"
+		echo "$version" > "/lib/modules/$kernel/updates/dkms/$name.ko" ;;
+	remove)
+		[ -e "$tree/$version" ] || wrong not added
+		rm -r "$tree/$version"
+		rmdir --ignore-fail-on-non-empty "$tree"
+		for ko in /lib/modules/*/updates/dkms/$name.ko; do
+			! grep -qx "$version" "$ko" || rm -r "${ko%/dkms/*}"
+		done ;;
+	esac
+	END
+}
+
+# All that there is, but the databases, logs and caches of rpm and dpkg
+everything()
+{
+	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /src -o -path /out -o -path /var/lib/rpm -o -path /root/.rpmdb \
+		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache/debconf -o -path /var/cache/man -o -path /var/cache/ldconfig -o -path /etc/ld.so.cache \) -prune \
+		-o -printf '%M %U %G %p %l\n' | sort
+}
+module() { cat "$root/lib/modules/$kernel/updates/dkms/vmprof.ko" 2> /dev/null || echo none; }
+sources() { (cd "$root/usr/src" && ls -d vmprof-[0-9]* 2> /dev/null); }
+command_version() { in_root vmprof --version | head -n 1; }
+
+# life KIND INSTALL REMOVE LIST
+life()
+{
+	local kind=$1 install=$2 remove=$3 list=$4 before
+	ok "$kind: a copy of this root" new_root "$kind"
+	before=$(everything)
+	ok "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
+	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
+	is "... the command runs" "$(command_version)" "vmprof $now"
+	ok "... captures and what was fetched from guests" in_root sh -c 'umask 077; mkdir -p /var/lib/vmprof/web01 /var/cache/vmprof/objects/u &&
+		touch /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x'
+	ok "... upgraded" in_root sh -c "$install /packages/next/$kind/vmprof*"
+	is "... the module and its sources are the later ones" "$(module) $(sources)" "$next vmprof-$next"
+	is "... and DKMS has no other" "$(ls "$root/var/lib/dkms/vmprof")" $next
+	ok "... both are still there" in_root ls /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x
+	ok "... removed" in_root sh -c "$remove"
+	is "... the captures are there, and nothing else" "$(diff <(echo "$before") <(everything) | sed -n 's/^[<>] //p' | sort)" \
+		"-rw------- 0 0 /var/lib/vmprof/web01/x.vmprof 
+drwx------ 0 0 /var/lib/vmprof 
+drwx------ 0 0 /var/lib/vmprof/web01 "
+	ok "... installed again" in_root sh -c "$install /packages/now/$kind/vmprof*"
+	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
+	ok "... the captures are still there" in_root rm -r /var/lib/vmprof/web01
+	ok "... removed again" in_root sh -c "$remove"
+	is "... nothing is left" "$(diff <(echo "$before") <(everything))" ""
+	is "... $kind knows of no such package" "$(in_root sh -c "$list" 2>&1)" ""
+	is "... DKMS was asked for nothing that it could not do" "$(cat "$root/packages/dkms-complains" 2> /dev/null)" ""
+	umount "$root/proc" "$root"
+}
+# its database has none of Debian's packages, which vmprof requires
+life rpm "rpm -U --nodeps" "rpm -e vmprof vmprof-dkms" "rpm -qa 'vmprof*'"
+life deb "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null"
+echo "1..$nr"
