@@ -144,6 +144,7 @@ static void blocks(const char *path, int keeps)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint32_t by[] = { VMP_BY_FUNCTION, VMP_BY_PROCESS, VMP_BY_MODULE, VMP_BY_VCPU, VMP_BY_EXIT };
 	unsigned int formats = 0;
 	char path[64];
 	int fd;
@@ -160,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		put(fd, data + 1, size - 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	report(path, data[0] % (VMP_BY_EXIT + 1));
+	report(path, by[data[0] % (sizeof(by) / sizeof(by[0]))]);
 	while (vmp_format_at(formats))
 		formats++;
 	export(path, (unsigned int)(data[0] + size) % formats);

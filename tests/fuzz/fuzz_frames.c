@@ -148,6 +148,7 @@ static void report(const char *path, uint32_t by)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint32_t by[] = { VMP_BY_FUNCTION, VMP_BY_PROCESS, VMP_BY_MODULE, VMP_BY_VCPU, VMP_BY_EXIT };
 	char path[64];
 	int fd;
 
@@ -160,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	setenv("VMPROF_THREADS", "1", 1);
 	put_capture(fd, data + 1, size - 1);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	report(path, data[0] % (VMP_BY_EXIT + 1));
+	report(path, by[data[0] % (sizeof(by) / sizeof(by[0]))]);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);
 	return 0;
