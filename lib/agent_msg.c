@@ -187,6 +187,13 @@ static int read_ksyms(struct vmp_cursor *c, struct vmp_msg_ksyms *m)
 	       m->text.len <= m->total - m->offset;
 }
 
+static int read_modules(struct vmp_cursor *c, struct vmp_msg_modules *m)
+{
+	m->tsc = vmp_cursor_u64(c);
+	m->since_tsc = vmp_cursor_u64(c);
+	return m->since_tsc <= m->tsc;
+}
+
 static int read_jitmap(struct vmp_cursor *c, struct vmp_msg_jitmap *m)
 {
 	m->tsc = vmp_cursor_u64(c);
@@ -261,6 +268,8 @@ static int read_message(struct vmp_cursor *c, struct vmp_agent_msg *msg)
 		return read_lost(c, &msg->lost);
 	case VMPROF_MSG_KSYMS:
 		return read_ksyms(c, &msg->ksyms);
+	case VMPROF_MSG_MODULES:
+		return read_modules(c, &msg->modules);
 	case VMPROF_MSG_JITMAP:
 		return read_jitmap(c, &msg->jitmap);
 	case VMPROF_MSG_TASKS:

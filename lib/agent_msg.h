@@ -116,6 +116,11 @@ struct vmp_msg_ksyms {
 	struct vmp_span text;
 };
 
+struct vmp_msg_modules {
+	uint64_t tsc;			/* >= since_tsc */
+	uint64_t since_tsc;
+};
+
 struct vmp_msg_jitmap {
 	uint64_t tsc;
 	uint32_t tgid;
@@ -160,6 +165,7 @@ struct vmp_agent_msg {
 		struct vmp_msg_file file;
 		struct vmp_msg_lost lost;
 		struct vmp_msg_ksyms ksyms;
+		struct vmp_msg_modules modules;
 		struct vmp_msg_jitmap jitmap;
 		struct vmp_msg_tasks tasks;
 		struct vmp_msg_object object;

@@ -89,7 +89,7 @@ static void origin_of(const struct vmp_hit *hit, const struct vmprof_sample *s, 
 
 	*from = (struct vmp_origin){
 		.kind = guest ? VMP_KIND_GUEST_USER : VMP_KIND_VMM_USER, .vm = hit->vm, .epoch = hit->epoch,
-		.image = hit->image, .version = r && hit->image != VMP_NONE ? r->version : 0,
+		.era = hit->era, .image = hit->image, .version = r && hit->image != VMP_NONE ? r->version : 0,
 		.tgid = guest ? 0 : s->host_pid,
 	};
 }

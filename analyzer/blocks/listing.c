@@ -67,6 +67,22 @@ static void on_restart(void *arg)
 
 /* -------------------------------------------------------------- functions */
 
+/* Of a guest's kernel, whenever it had this function there */
+static const struct vmp_symbol *kernel_symbol(struct vmp_kernel *k, const struct vmp_point *p)
+{
+	struct vmp_symbol *sym;
+	struct vmp_symtab *t;
+	uint64_t same;
+	uint32_t era;
+
+	for (era = 0; era < k->eras.nr; era++) {
+		sym = vmp_kernel_find(k, era, p->addr, &t, &same);
+		if (sym && t->shown[sym - t->sym.v] == p->function)
+			return sym;
+	}
+	return NULL;
+}
+
 /* Bounds of the function at a point, in its object.  Return: 0, -ENOENT */
 static int bounds(const struct work *w, const struct vmp_point *p, uint64_t *start, uint64_t *end)
 {
@@ -76,7 +92,7 @@ static int bounds(const struct work *w, const struct vmp_point *p, uint64_t *sta
 	if (o->code) {
 		sym = vmp_elf_symbol(o->code, p->addr - o->slide);
 	} else if (o->kernel && o->vm != VMP_NONE && o->file != VMP_NONE) {
-		sym = vmp_symtab_find(&w->set->m->vms.v[o->vm].boots.v[o->file].ksyms, p->addr);
+		sym = kernel_symbol(&w->set->m->vms.v[o->vm].boots.v[o->file].kernel, p);
 		if (!sym)
 			return -ENOENT;
 		*start = sym->start;

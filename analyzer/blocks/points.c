@@ -50,7 +50,7 @@ static int find_switches(struct vmp_points *p, uint32_t context)
 
 	if (from->kind != VMP_KIND_GUEST_KERNEL || from->epoch == VMP_NONE)
 		return 0;
-	t = &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms;
+	t = &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always;
 	for (i = 0; i < t->sym.nr; i++) {
 		struct vmp_switch s = { context, t->sym.v[i].start, t->sym.v[i].end };
 
@@ -63,7 +63,8 @@ static int find_switches(struct vmp_points *p, uint32_t context)
 int vmp_points_context(struct vmp_points *p, const struct vmp_origin *from, uint32_t *out)
 {
 	struct vmp_origin kernel = {
-		.kind = kernel_kind(from->kind), .vm = from->vm, .epoch = from->epoch, .image = VMP_NONE,
+		.kind = kernel_kind(from->kind), .vm = from->vm, .epoch = from->epoch, .era = from->era,
+		.image = VMP_NONE,
 	};
 	uint32_t known = p->contexts.nr, k;
 	int err = find_context(p, &kernel, &k);
@@ -111,7 +112,7 @@ static int find_code(const struct vmp_points *p, const struct vmp_origin *from, 
 	o->flaw = VMP_FLAW_NO_KERNEL;
 	if (!file || (guest && from->epoch == VMP_NONE))
 		return 0;
-	err = vmp_kernel_compare(guest ? &p->m->vms.v[from->vm].boots.v[from->epoch].ksyms : &p->m->host_ksyms,
+	err = vmp_kernel_compare(guest ? &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always : &p->m->host_ksyms,
 				 vmp_elf_symtab(file), &o->fit);
 	o->flaw = vmp_kernel_fits(&o->fit) ? VMP_FLAW_NONE : VMP_FLAW_OTHER_KERNEL;
 	o->slide = o->fit.slide;

@@ -202,16 +202,28 @@ static int scan(struct vmp_set *set, unsigned int nr)
 
 /* --------------------------------------------------------------------- all */
 
+static int add_eras(struct vmp_set *set, struct vmp_origin *from)
+{
+	const uint32_t eras = set->m->vms.v[from->vm].boots.v[from->epoch].kernel.eras.nr;
+	uint32_t context;
+	int err;
+
+	from->era = 0;
+	do
+		err = vmp_points_context(&set->points, from, &context);
+	while (!err && ++from->era < eras);
+	return err;
+}
+
 /* Where kernels switch tasks must be known before windows are looked at. */
 static int add_kernels(struct vmp_set *set)
 {
 	struct vmp_origin from = { .kind = VMP_KIND_GUEST_KERNEL, .image = VMP_NONE };
-	uint32_t context;
 	int err = 0;
 
 	for (from.vm = 0; !err && from.vm < set->m->vms.nr; from.vm++)
 		for (from.epoch = 0; !err && from.epoch < set->m->vms.v[from.vm].boots.nr; from.epoch++)
-			err = vmp_points_context(&set->points, &from, &context);
+			err = add_eras(set, &from);
 	return err;
 }
 

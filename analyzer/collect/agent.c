@@ -268,6 +268,9 @@ static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m, int k
 	case VMPROF_MSG_KSYMS:
 		a->ksyms_whole = m->ksyms.offset + m->ksyms.text.len == m->ksyms.total;
 		break;
+	case VMPROF_MSG_MODULES:
+		a->ksyms_whole = 0;
+		break;
 	case VMPROF_MSG_TASKS:
 		if (a->ops->tasks)
 			a->ops->tasks(a->arg, kept ? &m->tasks : NULL);

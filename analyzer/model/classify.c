@@ -2,12 +2,15 @@
 /* classify.c - from a sample's fields to what it hit. */
 #include "model/classify.h"
 
-static void look_up(const struct vmp_space *space, uint64_t cr3, uint64_t tsc, struct vmp_residence *r)
+static void look_up(const struct vmp_machine *vm, uint64_t cr3, uint64_t tsc, struct vmp_residence *r)
 {
+	const struct vmp_space *space = &vm->space;
+
 	r->valid = (struct vmp_tsc_span){ 0, UINT64_MAX };
 	r->epoch = vmp_space_epoch_at(space, tsc);
 	r->image = vmp_space_owner_span(space, cr3, tsc, &r->valid);
 	r->version = r->image == VMP_NONE ? 0 : vmp_space_version_span(space, r->image, tsc, &r->valid);
+	r->era = r->epoch < vm->boots.nr ? vmp_kernel_era(&vm->boots.v[r->epoch].kernel, tsc, &r->valid) : 0;
 }
 
 #define EXIT_PATH_MS	1000	/* kernel work of an exit, and on the page tables it left behind */
@@ -106,6 +109,7 @@ static void take(const struct vmp_model *m, const struct vmp_residence *r,
 	const struct vmp_machine *vm = &m->vms.v[hit->vm];
 
 	hit->epoch = r->epoch;
+	hit->era = r->era;
 	if (r->image == VMP_NONE || is_over(m, vm, r->image, s)) {
 		infer(vm, s, hit);
 		return;
@@ -122,7 +126,7 @@ static struct vmp_residence *residence(const struct vmp_model *m, struct vmp_res
 
 	if (r->cr3 != s->guest_cr3 || r->vm != vm || s->tsc < r->valid.from || s->tsc >= r->valid.to) {
 		*r = (struct vmp_residence){ .cr3 = s->guest_cr3, .vm = vm };
-		look_up(&m->vms.v[vm].space, s->guest_cr3, s->tsc, r);
+		look_up(&m->vms.v[vm], s->guest_cr3, s->tsc, r);
 	}
 	return r;
 }
@@ -188,7 +192,7 @@ int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_
 	err = vmp_model_add_vm(m, s->vm, &hit->vm);
 	if (err || kind >= VMP_KIND_GUEST_NESTED)
 		return err;
-	look_up(&m->vms.v[hit->vm].space, s->guest_cr3, s->tsc, &r);
+	look_up(&m->vms.v[hit->vm], s->guest_cr3, s->tsc, &r);
 	take(m, &r, s, hit);
 	hit->who = look_task(&m->vms.v[hit->vm], s, &r, hit);
 	return 0;

@@ -50,6 +50,7 @@ struct vmp_hit {
 	uint32_t epoch;		/* guest: boot, or VMP_NONE */
 	uint32_t image;		/* guest: owner of the CR3, or VMP_NONE */
 	uint32_t version;	/* guest user: state of the image's mappings */
+	uint32_t era;		/* guest: of the boot's kernel symbols, see kernel.h */
 	uint32_t shared;	/* guest user: the image is one of several that may be meant: 1, or 2: all of
 				   them have its name; see infer.h */
 	uint32_t task;		/* guest: number in the machine's seen.tasks of what ran, or VMP_NONE */
@@ -64,7 +65,7 @@ int vmp_classify(struct vmp_model *m, const struct vmprof_sample *s, struct vmp_
 struct vmp_residence {
 	uint64_t cr3;
 	struct vmp_tsc_span valid;	/* host TSC; to 0: free */
-	uint32_t vm, epoch, image, version;
+	uint32_t vm, epoch, image, version, era;
 	/* the task that was found there last, for a pCPU and thread, and when; seen.to 0: none */
 	uint32_t pcpu, tid, task;
 	struct vmp_tsc_span seen;

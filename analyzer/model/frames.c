@@ -200,28 +200,20 @@ static void on_proc(struct in *in, enum vmprof_msg type, struct vmp_msg_proc *ms
 	add_event(in, &ev);
 }
 
-/* Pieces come in order; one that does not fit to what is there is left out. */
 static void on_ksyms(struct in *in, const struct vmp_msg_ksyms *msg)
 {
 	struct vmp_boot *b = boot(in);
 
-	if (!b)
-		return;
-	if (!msg->offset && b->ksyms_got < msg->total) {
-		free(b->ksyms_text);
-		b->ksyms_text = malloc(msg->total ? msg->total : 1);
-		b->ksyms_bytes = msg->total;
-		b->ksyms_got = 0;
-		if (!b->ksyms_text) {
-			in->err = -ENOMEM;
-			return;
-		}
-	}
-	if (!b->ksyms_text || msg->offset != b->ksyms_got ||
-	    msg->text.len > b->ksyms_bytes - b->ksyms_got)
-		return;
-	memcpy(b->ksyms_text + b->ksyms_got, msg->text.p, msg->text.len);
-	b->ksyms_got += msg->text.len;
+	if (b && vmp_kernel_piece(&b->kernel, msg, in->seen, in->strings))
+		in->err = -ENOMEM;
+}
+
+static void on_modules(struct in *in, const struct vmp_msg_modules *msg)
+{
+	struct vmp_boot *b = boot(in);
+
+	if (b && vmp_kernel_changed(&b->kernel, msg->since_tsc, msg->tsc))
+		in->err = -ENOMEM;
 }
 
 /* The mapping's moment tells whose it is; what comes later of the same one needs no event. */
@@ -289,6 +281,9 @@ static void on_message(struct in *in, struct vmp_agent_msg *msg)
 		break;
 	case VMPROF_MSG_FILE:
 		on_file(in, &msg->file);
+		break;
+	case VMPROF_MSG_MODULES:
+		on_modules(in, &msg->modules);
 		break;
 	case VMPROF_MSG_KSYMS:
 		on_ksyms(in, &msg->ksyms);

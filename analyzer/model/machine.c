@@ -19,10 +19,8 @@ void vmp_machine_deinit(struct vmp_machine *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->boots.nr; i++) {
-		vmp_symtab_free(&m->boots.v[i].ksyms);
-		free(m->boots.v[i].ksyms_text);
-	}
+	for (i = 0; i < m->boots.nr; i++)
+		vmp_kernel_free(&m->boots.v[i].kernel);
 	vmp_vec_free(&m->boots);
 	vmp_vec_free(&m->files);
 	vmp_vec_free(&m->events);
@@ -112,6 +110,24 @@ static uint64_t host_time(const struct vmp_machine *m, uint32_t epoch, uint64_t 
 	return vmp_clock_to_host(&m->clock, tsc, m->boots.v[epoch].hello_tsc, earlier(seen, end));
 }
 
+/* When a text became true is as uncertain as the clock is */
+static void set_kernel_times(struct vmp_machine *m, uint32_t epoch, uint64_t end)
+{
+	const uint64_t error = m->clock.error_tsc;
+	struct vmp_kernel *k = &m->boots.v[epoch].kernel;
+	uint32_t i;
+
+	for (i = 0; i < k->texts.nr; i++) {
+		struct vmp_kernel_text *t = &k->texts.v[i];
+
+		if (!t->is_dated)
+			continue;
+		t->since = host_time(m, epoch, t->since, t->seen, end);
+		t->since -= t->since < error ? t->since : error;
+		t->from = host_time(m, epoch, t->from, t->seen, end) + error;
+	}
+}
+
 static void set_times(struct vmp_machine *m, uint64_t end)
 {
 	uint32_t i, k;
@@ -128,6 +144,8 @@ static void set_times(struct vmp_machine *m, uint64_t end)
 			if (t->pieces.v[k].from)
 				t->pieces.v[k].from = host_time(m, t->epoch, t->pieces.v[k].from, 0, end);
 	}
+	for (i = 0; i < m->boots.nr; i++)
+		set_kernel_times(m, i, end);
 }
 
 /* The first boot holds from the beginning; a later one from where the clock
@@ -233,11 +251,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 	vmp_vec_free(&m->events);
 	vmp_vec_free(&m->maps);
 	for (e = 0; e < m->boots.nr; e++) {
-		struct vmp_boot *b = &m->boots.v[e];
-
-		/* What came is of use even if a piece is missing: lines are whole
-		   up to the first gap. */
-		err = b->ksyms_text ? vmp_ksyms_parse(&b->ksyms, b->ksyms_text, b->ksyms_got, strings) : 0;
+		err = vmp_kernel_build(&m->boots.v[e].kernel, strings);
 		if (err)
 			return err;
 	}

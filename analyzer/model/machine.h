@@ -16,7 +16,7 @@
 #include "model/clock.h"
 #include "model/infer.h"
 #include "model/jit.h"
-#include "model/ksyms.h"
+#include "model/kernel.h"
 #include "model/objcache.h"
 #include "model/space.h"
 #include "model/strings.h"
@@ -56,9 +56,7 @@ struct vmp_boot {
 	uint64_t hello_tsc;	/* host, once built */
 	uint64_t begin;		/* host TSC where its clock begins; 0 unknown */
 	uint64_t tasks_tsc;	/* host TSC when it first told where it keeps its tasks; 0 never */
-	char *ksyms_text;
-	uint64_t ksyms_bytes, ksyms_got;
-	struct vmp_symtab ksyms;
+	struct vmp_kernel kernel;
 };
 
 struct vmp_guest_event {

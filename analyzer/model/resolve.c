@@ -112,12 +112,10 @@ static int set_symbol(struct vmp_model *m, struct vmp_place *p, struct vmp_symta
 	return err;
 }
 
-static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, uint64_t ip,
-			 const char *kernel, struct vmp_place *p)
+/* @sym: of @t, or NULL; it is the answer up to @same */
+static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, struct vmp_symbol *sym, uint64_t ip,
+			 uint64_t same, const char *kernel, struct vmp_place *p)
 {
-	uint64_t same;
-	struct vmp_symbol *sym = vmp_symtab_find_until(t, ip, &same);
-
 	if (!sym)
 		return set_offset(m, p, VMP_WHY_NO_KSYM, kernel, ip);
 	if (!sym->idle)
@@ -127,17 +125,21 @@ static int kernel_symbol(struct vmp_model *m, struct vmp_symtab *t, uint64_t ip,
 	return set_symbol(m, p, t, sym, kernel);
 }
 
-int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
+int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch, uint32_t era,
 			     uint64_t ip, struct vmp_place *p)
 {
-	struct vmp_symtab *t = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].ksyms;
+	struct vmp_kernel *k = epoch == VMP_NONE ? NULL : &vm->boots.v[epoch].kernel;
+	struct vmp_symbol *sym;
+	struct vmp_symtab *t;
+	uint64_t same;
 
 	if (!(ip >> 63))
 		return set(m, p, VMP_WHY_BOOT, "[firmware or boot code]", "[guest firmware]");
-	if (!t || !t->sym.nr)
+	if (!k || !vmp_kernel_known(k))
 		return set(m, p, vm->boots.nr ? VMP_WHY_NO_KSYMS : VMP_WHY_NO_AGENT,
 			   "[guest kernel]", "vmlinux");
-	return kernel_symbol(m, t, ip, "vmlinux", p);
+	sym = vmp_kernel_find(k, era, ip, &t, &same);
+	return kernel_symbol(m, t, sym, ip, same, "vmlinux", p);
 }
 
 /* What became (@err) of opening a file: its number + 1; one that is nowhere is remembered as such (NULL) */
@@ -346,9 +348,13 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 
 int vmp_resolve_host_kernel(struct vmp_model *m, uint64_t ip, struct vmp_place *p)
 {
+	struct vmp_symbol *sym;
+	uint64_t same;
+
 	if (!m->host_ksyms.sym.nr)
 		return set(m, p, VMP_WHY_NO_KSYMS, "[host kernel]", "[host kernel]");
-	return kernel_symbol(m, &m->host_ksyms, ip, "[host kernel]", p);
+	sym = vmp_symtab_find_until(&m->host_ksyms, ip, &same);
+	return kernel_symbol(m, &m->host_ksyms, sym, ip, same, "[host kernel]", p);
 }
 
 int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struct vmp_place *p)

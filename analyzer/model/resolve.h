@@ -43,8 +43,8 @@ const char *vmp_why_text(enum vmp_why why);
 /** vmp_why_key() - "no_object" */
 const char *vmp_why_key(enum vmp_why why);
 
-/** vmp_resolve_guest_kernel() - Of boot @epoch (may be VMP_NONE). Return: 0 or -ENOMEM. */
-int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch,
+/** vmp_resolve_guest_kernel() - Of boot @epoch (may be VMP_NONE), in @era of its symbols. Return: 0 or -ENOMEM. */
+int vmp_resolve_guest_kernel(struct vmp_model *m, struct vmp_machine *vm, uint32_t epoch, uint32_t era,
 			     uint64_t ip, struct vmp_place *place);
 
 /** vmp_resolve_guest_user() - In @version of @image (may be VMP_NONE). Return: 0 or -ENOMEM. */

@@ -12,6 +12,7 @@ void vmp_origin_from(const struct vmp_hit *hit, const struct vmprof_sample *s, s
 	*o = (struct vmp_origin){
 		.kind = hit->kind, .vm = hit->vm, .epoch = hit->epoch, .image = hit->image,
 		.version = hit->version, .shared = hit->shared, .who = hit->who,
+		.era = hit->kind == VMP_KIND_GUEST_KERNEL ? hit->era : 0,
 	};
 	if (hit->who == VMP_WHO_KTHREAD || hit->who == VMP_WHO_TASK)
 		o->task = hit->task + 1;
@@ -75,7 +76,7 @@ int vmp_origin_resolve(struct vmp_model *m, const struct vmp_origin *o, uint64_t
 	place->why = VMP_WHY_OK;
 	switch (o->kind) {
 	case VMP_KIND_GUEST_KERNEL:
-		return vmp_resolve_guest_kernel(m, vm, o->epoch, addr, place);
+		return vmp_resolve_guest_kernel(m, vm, o->epoch, o->era, addr, place);
 	case VMP_KIND_GUEST_USER:
 		return vmp_resolve_guest_user(m, vm, o->epoch, o->image, o->version, addr, place);
 	case VMP_KIND_GUEST_NESTED:

@@ -23,6 +23,7 @@ enum vmp_side {
 struct vmp_origin {
 	uint32_t kind;		/* enum vmp_kind */
 	uint32_t vm, epoch, image, version, shared;	/* as in struct vmp_hit */
+	uint32_t era;		/* the same, where kernel code is meant */
 	uint32_t tgid;		/* host code of a process: whose; else 0.  Steal with one has the place of
 				   what ran, without one no place */
 	uint32_t task;		/* guest: vmp_hit.task + 1, where the CR3 does not tell whose process it is

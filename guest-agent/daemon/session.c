@@ -22,9 +22,8 @@
 #define JIT_VERSION		2	/* hosts from this one on take JIT maps */
 #define TASKS_VERSION		4	/* ... TASKS */
 #define LACK_VERSION		5	/* ... why there are none */
+#define MODULES_VERSION		7	/* ... when kernel modules came and went */
 #define RECORDS_PER_STEP	256
-#define MODULES_CHECK_MS	2000
-#define MODULES_PATH		"/proc/modules"
 
 int vmp_session_init(struct vmp_session *s)
 {
@@ -35,6 +34,7 @@ int vmp_session_init(struct vmp_session *s)
 	vmp_frame_decoder_init(&s->in);
 	vmp_files_init(&s->files);
 	vmp_bulk_init(&s->bulk);
+	vmp_symbols_init(&s->symbols);
 	vmp_jit_init(&s->jit);
 	ret = vmp_out_init(&s->out);
 	if (ret)
@@ -71,6 +71,7 @@ static void reset(struct vmp_session *s)
 	vmp_procfs_end(&s->procfs);
 	s->procfs.unread = 0;
 	vmp_bulk_clear(&s->bulk);
+	vmp_symbols_clear(&s->symbols);
 	vmp_jit_clear(&s->jit);
 	vmp_files_clear(&s->files);
 }
@@ -240,24 +241,7 @@ static void on_start(struct vmp_session *s, const struct vmp_msg_token *m)
 		vmp_log(VMP_LOG_ERROR, "cannot take a snapshot of the processes: %s",
 			strerror(-ret));
 	s->state = VMP_RUNNING;
-	s->modules_checked_ms = vmp_now_ms();
-	s->modules = vmp_ksyms_modules(MODULES_PATH);
-	vmp_bulk_ksyms(&s->bulk, s->module, m->kept_bytes, m->kept_crc);
-}
-
-/* Modules came or went: the kernel's symbols are sent again. */
-static void check_modules(struct vmp_session *s)
-{
-	uint64_t modules;
-
-	if (s->state != VMP_RUNNING || vmp_now_ms() - s->modules_checked_ms < MODULES_CHECK_MS)
-		return;
-	s->modules_checked_ms = vmp_now_ms();
-	modules = vmp_ksyms_modules(MODULES_PATH);
-	if (modules == s->modules)
-		return;
-	s->modules = modules;
-	vmp_bulk_ksyms(&s->bulk, s->module, 0, 0);
+	vmp_symbols_begin(&s->symbols, s->module, s->host_version >= MODULES_VERSION, m->kept_bytes, m->kept_crc);
 }
 
 /* Ask for the last snapshot; while another one is being made, later. */
@@ -282,6 +266,7 @@ static void on_stop(struct vmp_session *s, uint64_t token)
 		return;
 	}
 	s->state = VMP_STOPPING;
+	vmp_symbols_end(&s->symbols);
 	ask_stop_snapshot(s);
 }
 
@@ -503,7 +488,7 @@ static void say_done(struct vmp_session *s)
 	};
 
 	tell_lost(s);
-	if (put(s, VMPROF_MSG_DONE, &done, sizeof(done)))
+	if (!vmp_symbols_announce(&s->symbols, &s->out) || put(s, VMPROF_MSG_DONE, &done, sizeof(done)))
 		return;
 	vmp_sideband_close(&s->sideband);
 	s->state = VMP_READY;
@@ -554,7 +539,7 @@ static int ask(struct vmp_session *s, int bulk_too)
 	s->reader_seen = s->reader.begun;
 	if (!vmp_jit_ask_begin(&s->jit, q) && !vmp_procfs_ask(&s->procfs, q) &&
 	    !vmp_files_ask(&s->files, q) &&
-	    !(bulk_too && (vmp_bulk_ask(&s->bulk, &s->files, &s->out, q) ||
+	    !(bulk_too && ((!s->symbols.active && vmp_bulk_ask(&s->bulk, &s->files, &s->out, q)) ||
 			   vmp_jit_ask(&s->jit, &s->out, now, q))))
 		return 0;
 	return vmp_reader_ask(&s->reader, now);
@@ -618,10 +603,10 @@ int vmp_session_step(struct vmp_session *s)
 		return 1;
 	if (vmp_now_ms() - s->lost_checked_ms >= LOST_CHECK_MS)
 		tell_lost(s);
-	check_modules(s);
+	vmp_symbols_look(&s->symbols, 0);
 	if (s->state == VMP_DRAINING)
 		return drain(s) | more;
-	more |= vmp_bulk_step(&s->bulk, &s->out);
+	more |= vmp_symbols_step(&s->symbols, &s->out);
 	return ask(s, 1) | more;
 }
 

@@ -24,6 +24,7 @@
 #include "procfs.h"
 #include "reader.h"
 #include "sideband.h"
+#include "symbols.h"
 
 #define VMP_RECORDS_BYTES	(256U << 10)	/* one read of the module's ring */
 
@@ -46,8 +47,6 @@ struct vmp_session {
 	uint64_t unlooked;		/* files that were told without having been looked at */
 	uint32_t reader_seen;		/* which child was asked last */
 	uint64_t lost_checked_ms;
-	uint64_t modules_checked_ms;
-	uint64_t modules;		/* the guest kernel's, when its symbols were read last */
 	uint64_t bad_input;		/* requests that made no sense, since HELLO */
 	uint64_t lost_sent[VMPROF_GLOST_NR];
 
@@ -55,6 +54,7 @@ struct vmp_session {
 	struct vmp_out out;
 	struct vmp_files files;
 	struct vmp_bulk bulk;
+	struct vmp_symbols symbols;
 	struct vmp_jit jit;
 	struct vmp_reader reader;
 	struct vmp_procfs procfs;

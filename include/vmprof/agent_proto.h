@@ -25,6 +25,8 @@
  *       SNAP_BEGIN(token) PROC, MAP... SNAP_END(token)
  *       KSYMS...                     ------>    (bulk: within CREDIT; without what the host has kept)
  *       TASKS                        ------>    (to hosts of version 4 on)
+ *       MODULES, then KSYMS anew     ------>    (whenever modules came or went; MODULES to
+ *                                               hosts of version 7 on)
  *       FORK EXEC COMM MAP EXIT ...  ------>
  *       JITMAP...                    ------>    (bulk; to hosts of version 2 on)
  *       LOST                         ------>    (whenever something was lost)
@@ -72,9 +74,9 @@
 #include <linux/types.h>
 
 #define VMPROF_PORT_NAME	"org.vmprof.agent.0"
-#define VMPROF_PROTO_VERSION	6	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
+#define VMPROF_PROTO_VERSION	7	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
 					   there is no module, or no TASKS; 6: kernel symbols
-					   that the host has kept */
+					   that the host has kept; 7: MODULES */
 #define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
 
 #define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
@@ -130,7 +132,8 @@ struct vmprof_frame {
 	X(KSYMS,	0x8d, sizeof(struct vmprof_ksyms), 1) \
 	X(OBJECT,	0x8e, sizeof(struct vmprof_object), 1) \
 	X(JITMAP,	0x8f, sizeof(struct vmprof_jitmap), 1) \
-	X(TASKS,	0x90, sizeof(struct vmprof_task_layout), 0)
+	X(TASKS,	0x90, sizeof(struct vmprof_task_layout), 0) \
+	X(MODULES,	0x91, sizeof(struct vmprof_modules), 0)
 
 enum vmprof_msg {
 #define X(name, number, size, bulk) VMPROF_MSG_##name = number,
@@ -322,6 +325,15 @@ struct vmprof_ksyms {
 };
 
 /*
+ * Kernel modules came or went: the KSYMS before this were true up to since_tsc for certain, those that
+ * follow, from a first piece on, are from tsc on.
+ */
+struct vmprof_modules {
+	__le64 tsc;
+	__le64 since_tsc;
+};
+
+/*
  * Names of code that a program made while it runs, from /tmp/perf-PID.map as the
  * program's root and PID namespace have it: whole lines
  *   "start size name\n", both numbers hexadecimal;
@@ -401,6 +413,7 @@ _Static_assert(sizeof(struct vmprof_map) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_file) == 88, "proto size");
 _Static_assert(sizeof(struct vmprof_agent_lost) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_ksyms) == 16, "proto size");
+_Static_assert(sizeof(struct vmprof_modules) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_jitmap) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_task_cpu) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_task_layout) == 72, "proto size");

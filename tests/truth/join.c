@@ -23,7 +23,7 @@ static int row_of(struct join *j, const struct vmp_hit *hit, uint32_t *out)
 
 	switch (hit->kind) {
 	case VMP_KIND_GUEST_KERNEL:
-		err = vmp_resolve_guest_kernel(j->model, vm, hit->epoch, hit->addr, &place);
+		err = vmp_resolve_guest_kernel(j->model, vm, hit->epoch, hit->era, hit->addr, &place);
 		break;
 	case VMP_KIND_GUEST_USER:
 		err = vmp_resolve_guest_user(j->model, vm, hit->epoch, hit->image, hit->version,
@@ -76,12 +76,16 @@ static uint32_t vm_of(const struct join *j, uint64_t ncr3, const struct vmp_hash
 
 static void hit_of(const struct join *j, const struct exact_space *s, uint32_t vm, struct vmp_hit *hit)
 {
-	struct vmp_space *space = &j->model->vms.v[vm].space;
+	const struct vmp_machine *m = &j->model->vms.v[vm];
+	const struct vmp_space *space = &m->space;
+	struct vmp_tsc_span valid = { 0, UINT64_MAX };
 
 	*hit = (struct vmp_hit){
 		.kind = s->flags & EXACT_USER ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL,
 		.vm = vm, .epoch = vmp_space_epoch_at(space, s->last_tsc), .image = VMP_NONE,
 	};
+	if (hit->epoch < m->boots.nr)
+		hit->era = vmp_kernel_era(&m->boots.v[hit->epoch].kernel, s->last_tsc, &valid);
 	if (hit->kind != VMP_KIND_GUEST_USER)
 		return;
 	hit->image = vmp_space_owner(space, s->cr3, s->last_tsc);
@@ -92,8 +96,9 @@ static void hit_of(const struct join *j, const struct exact_space *s, uint32_t v
 /* What is known of an address, or of the @size bytes from it on */
 static uint64_t place_sum(const struct vmp_hit *hit, uint64_t addr, uint32_t size)
 {
+	const uint32_t is_kernel = hit->kind == VMP_KIND_GUEST_KERNEL;
 	struct { uint64_t addr; uint32_t kind, vm, epoch, image, version, size; } key = {
-		addr, hit->kind, hit->vm, hit->epoch, hit->image, hit->version, size,
+		addr, hit->kind, hit->vm, hit->epoch, hit->image, is_kernel ? hit->era : hit->version, size,
 	};
 
 	return vmp_hash_bytes(&key, sizeof(key));

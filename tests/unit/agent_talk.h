@@ -36,6 +36,9 @@ static char debug_root[] = "/tmp/vmprof-debug.XXXXXX";
 #undef WRITE_MAX
 static const char *kallsyms = "/proc/kallsyms";
 #define VMP_KALLSYMS kallsyms
+static const char *modules_path = "/proc/modules";
+#define VMP_MODULES modules_path
+#include "guest-agent/daemon/symbols.c"
 #include "guest-agent/daemon/bulk.c"
 #include "guest-agent/daemon/jit.c"
 #include "guest-agent/daemon/procfs.c"

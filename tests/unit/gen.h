@@ -223,6 +223,14 @@ static inline void gen_ksyms(struct gen *g, const char *text)
 	gen_frame(g, VMPROF_MSG_KSYMS, &k, sizeof(k), text, strlen(text));
 }
 
+/* The symbols before this were true up to @since, the next ones are from @tsc on */
+static inline void gen_modules(struct gen *g, uint64_t since, uint64_t tsc)
+{
+	struct vmprof_modules m = { .tsc = tsc + g->offset, .since_tsc = since + g->offset };
+
+	gen_frame(g, VMPROF_MSG_MODULES, &m, sizeof(m), NULL, 0);
+}
+
 /* Of the program whose MAP had @tsc; the lines were not there yet @after << VMPROF_JITMAP_AFTER_SHIFT later */
 static inline void gen_jitmap_after(struct gen *g, uint64_t tsc, uint32_t tgid, uint32_t after, const char *text)
 {

@@ -5,26 +5,42 @@
  */
 #include "agent_talk.h"
 
-/* A module that was loaded in the session: all symbols once more, from their beginning */
+static void long_ago(void)
+{
+	agent.symbols.looked_ms -= LOOK_MS;
+}
+
+/* A module that was loaded in the session: when that was, and all symbols once more, from their beginning */
 static void test_modules_change(void **state)
 {
 	struct vmprof_credit credit = { .bytes = htole64(1 << 26) };
 	struct vmp_agent_msg m;
-	int begun = 0, whole = 0, round;
+	int begun = 0, whole = 0, told = 0, round;
+	uint64_t looked = 0;
 
 	(void)state;
 	start(1 << 26);
 	for (round = 1; round <= 2; round++) {
 		do {
-			m = hear_type(VMPROF_MSG_KSYMS);
+			m = hear();
+			assert_int_not_equal(m.type, 0);
+			if (m.type == VMPROF_MSG_MODULES) {
+				told++;
+				assert_int_equal(begun, round - 1);
+				assert_in_range(m.modules.since_tsc, looked, m.modules.tsc);
+			}
+			if (m.type != VMPROF_MSG_KSYMS)
+				continue;
 			begun += !m.ksyms.offset;
 			whole += m.ksyms.offset + m.ksyms.text.len == m.ksyms.total;
 		} while (whole < round);
 		assert_int_equal(begun, round);
-		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		assert_int_equal(told, round - 1);
+		long_ago();
+		looked = vmp_tsc();
 		assert_int_equal(hear().type, 0);	/* nothing has changed */
-		agent.modules++;
-		agent.modules_checked_ms -= MODULES_CHECK_MS;
+		agent.symbols.modules++;
+		long_ago();
 		tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
 	}
 }
@@ -94,11 +110,82 @@ static void test_kept_symbols(void **state)
 	assert_string_equal(text, "");
 
 	/* modules that come later: all of it, from the beginning */
-	agent.modules++;
-	agent.modules_checked_ms -= MODULES_CHECK_MS;
+	agent.symbols.modules++;
+	long_ago();
 	assert_int_equal(hear_type(VMPROF_MSG_KSYMS).ksyms.offset, 0);
 	unlink(file);
 	kallsyms = "/proc/kallsyms";
+}
+
+static const char modules_file[] = "/tmp/vmprof-modules";
+
+static void load(const char *line)
+{
+	FILE *f = fopen(modules_file, "ae");
+
+	assert_non_null(f);
+	fputs(line, f);
+	fclose(f);
+	modules_path = modules_file;
+}
+
+/* Symbols that were read while modules changed are not sent: they are of no time. */
+static void test_modules_change_while_read(void **state)
+{
+	static const char file[] = "/tmp/vmprof-kallsyms";
+	struct vmp_agent_msg m;
+	FILE *f;
+
+	(void)state;
+	load("one 4096 0 - Live 0xffffffffc0000000\n");
+	kallsyms = file;
+	f = fopen(file, "we");
+	assert_non_null(f);
+	fputs(LASTING, f);
+	fclose(f);
+	greet(1 << 20);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	do
+		assert_int_equal(vmp_session_input(&agent, agent_fd), 0);
+	while (!agent.symbols.active);
+	assert_int_equal(vmp_ksyms_step(&agent.symbols.ksyms), 1);
+	load("two 4096 0 - Live 0xffffffffc0002000\n");
+	do
+		m = hear();
+	while (m.type != VMPROF_MSG_MODULES && m.type != VMPROF_MSG_KSYMS);
+	assert_int_equal(m.type, VMPROF_MSG_MODULES);
+	assert_int_equal(hear_type(VMPROF_MSG_KSYMS).ksyms.total, strlen(LASTING));
+	assert_int_equal(hear().type, 0);
+
+	/* one that was loaded last: the host hears of it before the end */
+	load("three 4096 0 - Live 0xffffffffc0004000\n");
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	tell_token(VMPROF_MSG_STOP, 8);
+	assert_int_equal(vmp_session_input(&agent, agent_fd), 0);
+	module_snapshot_end(8);
+	do
+		m = hear();
+	while (m.type != VMPROF_MSG_MODULES && m.type != VMPROF_MSG_DONE);
+	assert_int_equal(m.type, VMPROF_MSG_MODULES);
+	hear_type(VMPROF_MSG_KSYMS);
+
+	/* a host that does not know the message gets the symbols alone */
+	start(1 << 20);
+	agent.symbols.announces = 0;
+	hear_type(VMPROF_MSG_KSYMS);
+	load("four 4096 0 - Live 0xffffffffc0006000\n");
+	long_ago();
+	do
+		m = hear();
+	while (m.type == VMPROF_MSG_SNAP_BEGIN || m.type == VMPROF_MSG_TASKS);
+	assert_int_equal(m.type, VMPROF_MSG_KSYMS);
+	assert_clean();
+	unlink(file);
+	unlink(modules_file);
+	kallsyms = "/proc/kallsyms";
+	modules_path = "/proc/modules";
 }
 
 /* The vdso as an object, whole, in pieces, within the credit */
@@ -121,7 +208,7 @@ static void test_object(void **state)
 	if (!vmp_vdso_bytes())
 		skip();
 	start(0);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 6);
 	m = hear_type(VMPROF_MSG_FILE);
 	assert_int_equal(m.file.bytes, vmp_vdso_bytes());
@@ -160,7 +247,7 @@ static void test_debug_file(void **state)
 	strcpy(debug_root + sizeof(debug_root) - 7, "XXXXXX");
 	assert_non_null(mkdtemp(debug_root));
 	start(0);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
 	agent.files.file = calloc(1, sizeof(*agent.files.file));
 	agent.files.nr = agent.files.room = agent.files.sent = 1;
@@ -251,7 +338,7 @@ static void test_jit_map(void **state)
 
 	(void)state;
 	start(1 << 20);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	module_snapshot_end(7);
 	first = made_code(one, "1000 10 one\n");
 	assert_jitmap("1000 10 one\n");
@@ -373,7 +460,7 @@ static void test_stuck_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_modules_change), T(test_kept_symbols), T(test_object), T(test_debug_file), T(test_jit_map),
+		T(test_modules_change), T(test_modules_change_while_read), T(test_kept_symbols), T(test_object), T(test_debug_file), T(test_jit_map),
 		T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
 	};
 

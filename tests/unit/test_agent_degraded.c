@@ -17,7 +17,7 @@ static void test_degraded(void **state)
 	assert_int_equal(m.hello.module_error, ENOENT);
 	tell_token(VMPROF_MSG_START, 7);
 	hear_type(VMPROF_MSG_SNAP_BEGIN);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	do {
 		m = hear();
 		assert_int_not_equal(m.type, 0);
@@ -90,7 +90,7 @@ static void refuses(int error)
 	assert_int_equal(m.hello.module_error, error);
 	tell_token(VMPROF_MSG_START, 8);
 	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	hear_type(VMPROF_MSG_PROC);
 	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
 	tell_token(VMPROF_MSG_STOP, 9);
@@ -126,7 +126,7 @@ static void test_start_refused_old_host(void **state)
 	assert_true(hear().hello.flags & VMPROF_HELLO_NO_MODULE);
 	tell_token(VMPROF_MSG_START, 8);
 	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 8);
-	agent.bulk.ksyms_active = 0;
+	agent.symbols.active = 0;
 	hear_type(VMPROF_MSG_PROC);
 	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 8);
 }

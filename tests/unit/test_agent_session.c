@@ -238,6 +238,7 @@ static void test_old_host(void **state)
 	m = hear_type(VMPROF_MSG_HELLO);
 	assert_int_equal(m.hello.compat, 1);
 	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 1);
+	assert_false(agent.symbols.announces);
 	module_snapshot_end(1);
 	hear_type(VMPROF_MSG_SNAP_END);
 	replay("host-1-stop");
@@ -245,7 +246,7 @@ static void test_old_host(void **state)
 	module_snapshot_end(2);
 	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 2);
 	assert_int_equal(agent.bad_input + agent.in.stats.bad_bytes + agent.in.stats.seq_gaps, 0);
-	agent.bulk.ksyms_active = 0;		/* they may have used up the credit */
+	agent.symbols.active = 0;		/* they may have used up the credit */
 	vmp_out_add_credit(&agent.out, 1000);
 	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, ENOENT);
 	assert_clean();

@@ -347,7 +347,8 @@ static void test_credit(void **state)
 {
 	static struct { struct vmprof_ksyms k; char text[60000]; } k;
 	struct vmp_agent_msg m;
-	uint64_t given = 0, sent = 0;
+	const struct vmprof_modules modules = { .tsc = htole64(9), .since_tsc = htole64(8) };
+	uint64_t given = 0, sent = 0, kept;
 	unsigned int type;
 	int i;
 
@@ -367,6 +368,11 @@ static void test_credit(void **state)
 	assert_true(agent.ksyms_whole);
 	assert_true(given <= sent);
 	assert_true(sent - given < 1 << 18);
+	/* modules came or went: another text is to come, and is kept behind what tells of it */
+	kept = agent.counts.kept;
+	say(VMPROF_MSG_MODULES, &modules, sizeof(modules));
+	assert_int_equal(agent.counts.kept, kept + 1);
+	assert_false(agent.ksyms_whole);
 }
 
 static void test_talks_too_much(void **state)

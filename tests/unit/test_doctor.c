@@ -157,11 +157,11 @@ static void test_versions(void **state)
 	gen_says(lines, "web01: the agent answers, guest kernel 6.1\n");
 	a.compat = VMPROF_PROTO_VERSION + 1;
 	look_at(a);
-	gen_says(lines, "web01: the agent speaks protocol 7, vmprof 6, user code stays unnamed: install the agent of this version");
+	gen_says(lines, "web01: the agent speaks protocol 8, vmprof 7, user code stays unnamed: install the agent of this version");
 	/* older than we speak with */
 	a.version = a.compat = VMPROF_PROTO_COMPAT - 1;
 	look_at(a);
-	gen_says(lines, "web01: the agent speaks protocol 0, vmprof 6");
+	gen_says(lines, "web01: the agent speaks protocol 0, vmprof 7");
 }
 
 static void test_without_module(void **state)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
 # Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared
-# address space; and a kernel module that is loaded while the session runs.
+# address space; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 14
+plan 22
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -31,10 +31,18 @@ case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted 
 case_guest_run web01 'exec /opt/storm/odd shared 60'
 case_guest_run web01 'exec unshare --mount --pid --fork /opt/storm/container'
 sleep 4
+# a large module, then small ones, which may lie where it was; the agent looks each two seconds
 ok "a kernel module is loaded" lab_ssh web01 'modprobe raid6_pq'
-sleep 12
+sleep 10
+ok "... and unloaded" lab_ssh web01 'modprobe -r raid6_pq'
+sleep 4
+for module in rmd160 wp512; do
+	ok "$module is loaded, works" lab_ssh web01 "ln -sf odd /opt/storm/odd-$module && modprobe $module && /opt/storm/odd-$module hash 10"
+	ok "... and is unloaded" lab_ssh web01 "modprobe -r $module"
+	sleep 4
+done
 ok "stop" vmprof stop
-lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here; modprobe -r raid6_pq' > /dev/null 2>&1
+lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here' > /dev/null 2>&1
 case_report $f || bail "report"
 vmprof report --limit 12 $f 2>&1 | sed 's/^/# /'
 
@@ -50,8 +58,13 @@ at_least "a program that only a container sees" "$(samples odd_plain_work)" 100
 is "... and its process" "$(process odd_plain_work)" only-here
 is "... with the path that the container sees" \
 	"$(case_json '[.domains[0].rows[] | select(.function == "odd_plain_work") | .module] | unique | join(" ")')" only-here
-at_least "code of the module that came later has names" \
+at_least "code of the module that came later, and went, has names" \
 	"$(case_json '[.domains[0].rows[] | select(.module == "[raid6_pq]" and (.function | test("^raid6_"))) | .samples] | add // 0')" 5
+# hashed PROCESS MODULE - samples of the module's functions in the process
+hashed() { case_json "[.domains[0].rows[] | select(.process == \"odd-$1\" and .module == \"[$2]\" and (.function | test(\"^$2_\"))) | .samples] | add // 0"; }
+at_least "so has that of the next one" "$(hashed rmd160 rmd160)" 100
+at_least "... and of the one after it" "$(hashed wp512 wp512)" 100
+is "none has another one's" "$(($(hashed rmd160 wp512) + $(hashed wp512 rmd160)))" 0
 is "nothing was lost" "$(case_agent_lost)" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 finish

@@ -6,9 +6,11 @@
  *	odd deleted SECONDS	one whose file is gone (argv[0] is removed)
  *	odd shared SECONDS	a child that shares its parent's address space (CLONE_VM)
  *	odd plain SECONDS
+ *	odd-NAME hash SECONDS	the kernel hashes for it, in its module NAME
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/if_alg.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -68,6 +71,23 @@ static int from_memory(char **argv)
 	return 1;
 }
 
+static int hash(const char *name)
+{
+	struct sockaddr_alg alg = { .salg_family = AF_ALG, .salg_type = "hash" };
+	int of = socket(AF_ALG, SOCK_SEQPACKET, 0), fd;
+	double end = now() + seconds;
+	char data[65536] = { 1 };
+
+	strncpy((char *)alg.salg_name, name, sizeof(alg.salg_name) - 1);
+	if (of < 0 || bind(of, (struct sockaddr *)&alg, sizeof(alg)))
+		return 1;
+	fd = accept(of, NULL, NULL);
+	while (now() < end)
+		if (send(fd, data, sizeof(data), 0) != sizeof(data) || read(fd, data, 16) != 16)
+			return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -75,6 +95,8 @@ int main(int argc, char **argv)
 	seconds = atof(argv[2]);
 	if (!strcmp(argv[1], "memfd"))
 		return from_memory(argv);
+	if (!strcmp(argv[1], "hash"))
+		return hash(strrchr(argv[0], '-') + 1);
 	if (!strcmp(argv[1], "in-memory")) {
 		odd_memfd_work(seconds);
 	} else if (!strcmp(argv[1], "deleted")) {

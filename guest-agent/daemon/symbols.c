@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* symbols.c - the kernel's symbols for the host, and when modules came or went. */
+#include "symbols.h"
+
+#include <endian.h>
+#include <string.h>
+#include <vmprof/agent_proto.h>
+
+#include "clock.h"
+#include "crc32c.h"
+#include "log.h"
+
+#ifndef VMP_KALLSYMS
+#define VMP_KALLSYMS	"/proc/kallsyms"
+#endif
+#ifndef VMP_MODULES
+#define VMP_MODULES	"/proc/modules"
+#endif
+#define LOOK_MS		2000
+
+void vmp_symbols_init(struct vmp_symbols *s)
+{
+	memset(s, 0, sizeof(*s));
+	vmp_ksyms_init(&s->ksyms);
+}
+
+void vmp_symbols_clear(struct vmp_symbols *s)
+{
+	vmp_ksyms_clear(&s->ksyms);
+	vmp_symbols_init(s);
+}
+
+static void cannot_read(int error)
+{
+	vmp_log(VMP_LOG_NOTICE, "cannot read /proc/kallsyms: %s; the guest's kernel functions will have no names",
+		strerror(-error));
+}
+
+static void read_again(struct vmp_symbols *s)
+{
+	int ret = vmp_ksyms_open(&s->ksyms, VMP_KALLSYMS, s->module);
+
+	if (ret)
+		cannot_read(ret);
+	s->active = 1;
+	s->sent = 0;
+}
+
+void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_t kept_bytes, uint32_t kept_crc)
+{
+	s->module = module;
+	s->announces = announces;
+	s->kept_bytes = kept_bytes;
+	s->kept_crc = kept_crc;
+	s->looked_tsc = vmp_tsc();
+	s->looked_ms = vmp_now_ms();
+	s->modules = vmp_ksyms_modules(VMP_MODULES);
+	s->changed = 0;
+	read_again(s);
+}
+
+void vmp_symbols_look(struct vmp_symbols *s, int now)
+{
+	const uint64_t tsc = vmp_tsc();
+	uint64_t modules;
+
+	if (!s->looked_ms || (!now && vmp_now_ms() - s->looked_ms < LOOK_MS))
+		return;
+	s->looked_ms = vmp_now_ms();
+	modules = vmp_ksyms_modules(VMP_MODULES);
+	if (modules != s->modules) {
+		/* of two changes that the host has not heard of, the first counts */
+		s->since_tsc = s->changed ? s->since_tsc : s->looked_tsc;
+		s->tsc = vmp_tsc();
+		s->changed = 1;
+		s->modules = modules;
+		s->kept_bytes = 0;
+		read_again(s);
+	}
+	s->looked_tsc = tsc;
+}
+
+void vmp_symbols_end(struct vmp_symbols *s)
+{
+	vmp_symbols_look(s, 1);
+	s->looked_ms = 0;
+}
+
+int vmp_symbols_announce(struct vmp_symbols *s, struct vmp_out *out)
+{
+	const struct vmprof_modules msg = { .tsc = htole64(s->tsc), .since_tsc = htole64(s->since_tsc) };
+	const struct iovec iov = { (void *)&msg, sizeof(msg) };
+
+	if (s->changed && s->announces && vmp_out_put(out, VMPROF_MSG_MODULES, &iov, 1))
+		return 0;
+	s->changed = 0;
+	return 1;
+}
+
+/* With a total of 0 where there are none, so that the host does not wait. */
+static int send_piece(struct vmp_symbols *s, struct vmp_out *out)
+{
+	struct vmp_ksyms *k = &s->ksyms;
+	size_t room = vmp_out_bulk_room(out), len = k->bytes - s->sent;
+	struct vmprof_ksyms msg = { .offset = htole64(s->sent), .total = htole64(k->bytes) };
+	struct iovec iov[2] = { { &msg, sizeof(msg) } };
+
+	if (room < sizeof(msg) + (len > 0))
+		return 0;
+	if (len > room - sizeof(msg))
+		len = room - sizeof(msg);
+	iov[1] = (struct iovec){ k->text ? k->text + s->sent : NULL, len };
+	if (vmp_out_put_bulk(out, VMPROF_MSG_KSYMS, iov, 2))
+		return 0;
+	s->sent += len;
+	if (s->sent == k->bytes) {
+		vmp_ksyms_clear(k);
+		s->active = 0;
+	}
+	return 1;
+}
+
+/* The whole text is here: does it begin with what the host has? */
+static void skip_kept(struct vmp_symbols *s)
+{
+	const struct vmp_ksyms *k = &s->ksyms;
+
+	if (s->kept_bytes && s->kept_bytes <= k->bytes && vmp_crc32c(0, k->text, s->kept_bytes) == s->kept_crc)
+		s->sent = s->kept_bytes;
+	if (!k->bytes)
+		vmp_log(VMP_LOG_NOTICE, "/proc/kallsyms shows no addresses: vmprof-agent needs CAP_SYSLOG and kernel.kptr_restrict below 2");
+}
+
+int vmp_symbols_step(struct vmp_symbols *s, struct vmp_out *out)
+{
+	int ret;
+
+	/* at once: until the new text is there, the host must not take the old one for true */
+	if (!vmp_symbols_announce(s, out) || !s->active)
+		return 0;
+	if (s->ksyms.fd < 0)
+		return send_piece(s, out);
+	ret = vmp_ksyms_step(&s->ksyms);
+	if (ret < 0)
+		cannot_read(ret);
+	if (ret)
+		return 1;
+	skip_kept(s);
+	vmp_symbols_look(s, 1);
+	return 1;
+}
