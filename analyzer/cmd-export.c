@@ -54,6 +54,7 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 	}
 	c->addresses |= !!((*f)->flags & VMP_FORMAT_ADDRESSES);
 	c->threads = !!((*f)->flags & VMP_FORMAT_THREADS);
+	c->containers = !!((*f)->flags & VMP_FORMAT_CONTAINERS);
 	c->samples = !!((*f)->flags & VMP_FORMAT_SAMPLES);
 	c->streamed = !!((*f)->flags & VMP_FORMAT_STREAM);
 	if (args_vcpu(g->vcpu, &c->vcpu) || args_pid(g->pid, &c->pid))

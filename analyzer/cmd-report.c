@@ -178,7 +178,7 @@ int cmd_report(int argc, char **argv)
 		{ "exit-reason", 0, VMP_OPT_STR, "REASON", "only samples with this exit reason: name or number", &o.exit_reason },
 		{ "filter", 0, VMP_OPT_STR, "EXPR", "only rows such as 'process == \"shor\" && module ~ \"libq*\"\n&& percent > 1'; ==, !=, ~ and !~ (patterns), <, <=, >, >=,\n&&, ||, !, ( )", &w->filter },
 		{ "by", 0, VMP_OPT_STR, "WHAT", "a row for each function (default), process, module,\nvcpu or exit", &w->by },
-		{ "group-by", 0, VMP_OPT_STR, "KEYS", "a row for each combination of these: domain, process, pid,\nthread, vcpu, module, build-id, function, exit, side", &w->group_by },
+		{ "group-by", 0, VMP_OPT_STR, "KEYS", "a row for each combination of these: domain, process, pid,\nnspid, cgroup, thread, vcpu, module, build-id, function,\nexit, side", &w->group_by },
 		{ "tree", 0, VMP_OPT_FLAG, NULL, "from the domain down, with sums; levels by --group-by,\ndefault process,thread,module,function (--diff: no thread)", &w->tree },
 		{ "columns", 0, VMP_OPT_STR, "LIST", "show these: keys as above, samples, percent, cycles,\ninstructions, cpi, ipc, instruction-samples; with --diff\nbefore, after, delta", &w->columns },
 		{ "sort", 0, VMP_OPT_STR, "LIST", "by these columns, with :asc or :desc; default samples,\nwith --diff the largest delta", &w->sort },

@@ -23,9 +23,9 @@ _vmprof()
 	--buffer | -b) words='256K 1M 4M 16M' ;;
 	--objects) words='agent none ssh://' ;;
 	--connect | -c) words='qemu:///system' ;;
-	--group-by) list='process pid thread vcpu module build-id function exit side domain' ;;
+	--group-by) list='process pid nspid cgroup thread vcpu module build-id function exit side domain' ;;
 	--columns)
-		list='samples percent cycles instructions cpi ipc process pid thread vcpu module build-id
+		list='samples percent cycles instructions cpi ipc process pid nspid cgroup thread vcpu module build-id
 			function exit side domain instruction-samples before after delta'
 		;;
 	--color) words='auto always never' ;;
@@ -47,7 +47,7 @@ _vmprof()
 				function module domain'
 			;;
 		*)
-			list='samples percent cycles instructions cpi ipc function module process pid thread vcpu
+			list='samples percent cycles instructions cpi ipc function module process pid nspid cgroup thread vcpu
 				exit side build-id domain instruction-samples before after delta'
 			;;
 		esac

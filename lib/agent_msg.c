@@ -125,6 +125,19 @@ static int check_maps(struct vmp_cursor c, uint32_t nr)
 	return 1;
 }
 
+/* What agents up to version 6 do not tell; others where they know it */
+static int read_place(struct vmp_cursor *c, struct vmp_msg_proc *m)
+{
+	uint32_t cgroup_len;
+
+	if (vmp_cursor_left(c) < sizeof(struct vmprof_place))
+		return 1;
+	m->nspid = vmp_cursor_u32(c);
+	cgroup_len = vmp_cursor_u32(c);
+	m->cgroup = read_span(c, cgroup_len);
+	return cgroup_len < VMPROF_CGROUP_BYTES_MAX;
+}
+
 static int read_proc(struct vmp_cursor *c, struct vmp_msg_proc *m, unsigned int type)
 {
 	size_t n;
@@ -141,8 +154,12 @@ static int read_proc(struct vmp_cursor *c, struct vmp_msg_proc *m, unsigned int 
 	memset(m->comm + n, 0, sizeof(m->comm) - n);
 	m->nr_maps = vmp_cursor_u32(c);
 	vmp_cursor_u32(c);
-	if (type != VMPROF_MSG_EXIT)
+	m->nspid = 0;
+	m->cgroup = (struct vmp_span){ "", 0 };
+	if (type != VMPROF_MSG_EXIT) {
 		m->nr_maps = 0;
+		return read_place(c, m);
+	}
 	m->maps = *c;
 	return m->nr_maps <= VMPROF_EXIT_MAPS_MAX && check_maps(*c, m->nr_maps);
 }

@@ -87,6 +87,8 @@ struct vmp_msg_proc {
 	uint32_t ppid;
 	uint32_t flags;
 	char comm[VMPROF_COMM_MAX];	/* NUL-terminated, NULs to its end */
+	uint32_t nspid;			/* 0 not told */
+	struct vmp_span cgroup;		/* < VMPROF_CGROUP_BYTES_MAX; empty: not told */
 	uint32_t nr_maps;		/* of EXIT, else 0; all of them were checked */
 	struct vmp_cursor maps;		/* for vmp_agent_msg_next_map() */
 };

@@ -27,6 +27,7 @@ enum vmp_format_flags {
 	VMP_FORMAT_THREADS = 32,	/* shows the guest's threads */
 	VMP_FORMAT_SAMPLES = 64,	/* holds single samples: vmp_choice.samples */
 	VMP_FORMAT_STREAM = 128,	/* holds them as they come: vmp_choice.streamed */
+	VMP_FORMAT_CONTAINERS = 256,	/* shows where processes are: vmp_choice.containers */
 };
 
 struct vmp_format {

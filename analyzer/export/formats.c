@@ -21,7 +21,8 @@ static const struct vmp_format formats[] = {
 	{ "llvm-profgen", "llvm-profgen: the same",
 	  VMP_FORMAT_FOLDER, NULL, vmp_write_profgen },
 	{ "csv", "spreadsheets, databases", VMP_FORMAT_OFFSETS, vmp_write_csv },
-	{ "json", "jq and programs; schema: share/vmprof/profile.schema.json", VMP_FORMAT_OFFSETS, vmp_write_json },
+	{ "json", "jq and programs; schema: share/vmprof/profile.schema.json",
+	  VMP_FORMAT_OFFSETS | VMP_FORMAT_CONTAINERS, vmp_write_json },
 	{ "xml", "processes, threads, metrics; schema: share/vmprof/performance.xsd",
 	  VMP_FORMAT_XML | VMP_FORMAT_ADDRESSES | VMP_FORMAT_THREADS, vmp_write_xml },
 };

@@ -70,6 +70,10 @@ static void row(FILE *out, const struct vmp_table *t, const struct vmp_line *l)
 	number(out, track_key[t->tracks.v[l->track].kind], t->tracks.v[l->track].id);
 	if (task->pid != VMP_NONE)
 		number(out, "pid", task->pid);
+	if (task->nspid != VMP_NONE)
+		number(out, "nspid", task->nspid);
+	if (task->cgroup)
+		text(out, "cgroup", vmp_table_str(t, task->cgroup));
 	text(out, "process", vmp_table_comm(t, l));
 	text(out, "side", vmp_side_name(l->side));
 	if (l->exit)

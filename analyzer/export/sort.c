@@ -39,7 +39,11 @@ static int cmp_task(const struct vmp_table *t, uint32_t a, uint32_t b)
 		d = cmp_u64(x->pid, y->pid);
 	if (!d)
 		d = cmp_u64(x->tid, y->tid);
-	return d ? d : cmp_str(t, x->thread, y->thread);
+	if (!d)
+		d = cmp_str(t, x->thread, y->thread);
+	if (!d)
+		d = cmp_u64(x->nspid, y->nspid);
+	return d ? d : cmp_str(t, x->cgroup, y->cgroup);
 }
 
 static int cmp_track(const struct vmp_table *t, uint32_t a, uint32_t b)

@@ -91,16 +91,22 @@ static int domain_of(struct work *w, uint32_t vm, uint32_t *out)
 static int task_of(struct work *w, uint32_t domain, uint32_t vm, uint32_t thread, const struct vmp_owner *o,
 		   uint32_t *out)
 {
-	struct vmp_task task = { domain, o->comm, o->pid, VMP_NONE, 0 };
+	struct vmp_task task = { domain, o->comm, o->pid, VMP_NONE, 0, VMP_NONE, 0 };
 	const struct vmp_guest_task *t;
+	uint64_t more;
 
 	if (thread) {
 		t = &w->m->vms.v[vm].seen.tasks.v[thread - 1];
 		task.tid = t->tid;
 		task.thread = t->comm;
 	}
-	return NUMBER(w, &w->t->tasks, task, out, KEY_TASK, domain, o->comm, o->pid,
-		      (uint64_t)task.tid << 32 | task.thread);
+	more = (uint64_t)task.tid << 32 | task.thread;
+	if (w->choice->containers) {
+		task.nspid = o->nspid;
+		task.cgroup = o->cgroup;
+		more = (uint64_t)task.nspid << 32 | task.cgroup;
+	}
+	return NUMBER(w, &w->t->tasks, task, out, KEY_TASK, domain, o->comm, o->pid, more);
 }
 
 static int track_of(struct work *w, uint32_t domain, const struct vmp_group *g, uint32_t *out)

@@ -23,7 +23,8 @@ struct vmp_choice {
 	int64_t pid;			/* -1 all */
 	int all_host;			/* host work that is no domain's, too */
 	int addresses;			/* a site for each address, not for each function */
-	int threads;			/* the guest's threads are told apart */
+	int threads;			/* the guest's threads are told apart ... */
+	int containers;			/* ... or its processes by where they are; not both */
 	int samples;			/* single samples will be asked for: vmp_table_samples() */
 	int streamed;			/* nothing is asked of the table: vmp_stream() */
 };
@@ -54,6 +55,8 @@ struct vmp_task {
 	uint32_t pid;		/* VMP_NONE: none, or not known */
 	uint32_t tid;		/* with threads: of the guest; VMP_NONE: none, or not known */
 	uint32_t thread;	/* string number: its name, "" not known */
+	uint32_t nspid;		/* with containers: in its own pid namespace; VMP_NONE: none, or not known */
+	uint32_t cgroup;	/* ... string number, "" none, or not known */
 };
 
 enum vmp_track_kind {

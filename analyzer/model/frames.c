@@ -195,6 +195,8 @@ static void on_proc(struct in *in, enum vmprof_msg type, struct vmp_msg_proc *ms
 		ev.comm = str(in, "swapper", 7);
 	else
 		ev.comm = str(in, msg->comm, strnlen(msg->comm, sizeof(msg->comm)));
+	ev.nspid = msg->nspid;
+	ev.cgroup = str(in, msg->cgroup.p, msg->cgroup.len);
 	while (vmp_agent_msg_next_map(msg, &map))
 		add_map(in, &map);
 	add_event(in, &ev);

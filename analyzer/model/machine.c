@@ -223,7 +223,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 			struct vmp_space_event ev = {
 				.tsc = g->tsc, .cr3 = g->cr3, .type = g->type, .pid = g->pid,
 				.tgid = g->tgid, .ppid = g->ppid, .flags = g->flags,
-				.comm = g->comm, .nr_maps = g->nr_maps,
+				.comm = g->comm, .nspid = g->nspid, .cgroup = g->cgroup, .nr_maps = g->nr_maps,
 				.maps = g->nr_maps ? &m->maps.v[g->map] : NULL,
 			};
 

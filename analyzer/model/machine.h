@@ -64,6 +64,7 @@ struct vmp_guest_event {
 	uint64_t seen;		/* host TSC by which it had come */
 	uint64_t cr3;
 	uint32_t type, pid, tgid, ppid, flags, comm;
+	uint32_t nspid, cgroup;	/* 0 not told; string number */
 	uint32_t map, nr_maps;	/* in maps */
 	uint32_t jit_text;	/* of JITMAP: whose program runs now */
 	uint32_t epoch, order;

@@ -221,6 +221,15 @@ static int give_back(struct vmp_space *s, uint32_t proc, uint64_t tsc)
 	return begin_span(s, cr3, tsc, lender);
 }
 
+/* Where its process is, as far as the event tells */
+static void place(struct vmp_space *s, uint32_t image, const struct vmp_space_event *ev)
+{
+	struct vmp_image *im = &s->images.v[image];
+
+	im->nspid = ev->nspid ? ev->nspid : im->nspid;
+	im->cgroup = ev->cgroup ? ev->cgroup : im->cgroup;
+}
+
 /* A fork that tells of no address space tells of no name either. */
 static void inherit(struct vmp_space *s, uint32_t from, uint32_t image)
 {
@@ -249,6 +258,9 @@ static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 		return err;
 	if (epoch(s)->without_cr3)
 		inherit(s, from, image);
+	if (from != VMP_NONE)
+		s->images.v[image].cgroup = s->images.v[from].cgroup;
+	place(s, image, ev);
 	shared = cr3 && from != VMP_NONE && s->images.v[from].cr3 == cr3;
 	s->images.v[image].parent = from;
 	s->images.v[image].fork_tsc = shared ? UINT64_MAX : ev->tsc;
@@ -264,12 +276,13 @@ static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 
 static int on_exec(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3)
 {
-	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3), image;
+	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3), image, old;
 	int err;
 
 	if (ev->flags & VMPROF_PROC_EXEC_DONE) {
 		if (proc != VMP_NONE && owner != VMP_NONE && s->images.v[owner].proc == proc) {
 			s->images.v[owner].comm = ev->comm;
+			place(s, owner, ev);
 			return 0;
 		}
 		s->repaired++;	/* its first half was lost */
@@ -279,11 +292,17 @@ static int on_exec(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 		if (err)
 			return err;
 	}
+	old = s->procs.v[proc].image;
 	err = give_back(s, proc, ev->tsc);
 	if (!err)
 		err = new_image(s, proc, cr3, ev->tsc, ev->tsc, ev->comm, &image);
 	if (err)
 		return err;
+	if (old != VMP_NONE) {
+		s->images.v[image].nspid = s->images.v[old].nspid;
+		s->images.v[image].cgroup = s->images.v[old].cgroup;
+	}
+	place(s, image, ev);
 	s->procs.v[proc].threads = 1;
 	s->procs.v[proc].heard = s->agains.nr;
 	return begin_span(s, cr3, ev->tsc, image);
@@ -330,8 +349,11 @@ static int on_proc_without_cr3(struct vmp_space *s, const struct vmp_space_event
 		err = new_proc(s, ev, epoch(s)->begin, &proc);
 		if (!err)
 			err = new_image(s, proc, 0, epoch(s)->begin, ev->tsc, ev->comm, &image);
+		if (!err)
+			place(s, image, ev);
 		return err;
 	}
+	place(s, s->procs.v[proc].image, ev);
 	s->procs.v[proc].heard = s->agains.nr;
 	s->images.v[s->procs.v[proc].image].comm = ev->comm;
 	s->images.v[s->procs.v[proc].image].opaque = 0;
@@ -511,8 +533,10 @@ int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 			return 0;
 		err = seen(s, ev, cr3, &image);
 		/* a snapshot may be a little behind an exec */
-		if (!err && s->images.v[image].end == UINT64_MAX)
+		if (!err && s->images.v[image].end == UINT64_MAX) {
 			s->images.v[image].comm = ev->comm;
+			place(s, image, ev);
+		}
 		return err;
 	case VMPROF_MSG_COMM:
 		proc = live_proc(s, ev->tgid);

@@ -39,6 +39,8 @@ struct vmp_image {
 	uint64_t begin;
 	uint64_t end;		/* exec or exit; UINT64_MAX while it runs */
 	uint32_t comm;		/* string number */
+	uint32_t nspid;		/* tgid in its own pid namespace, 0 not told */
+	uint32_t cgroup;	/* string number; what was told last, 0 nothing */
 	VMP_VEC(struct vmp_map) maps;
 	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
 	uint8_t opaque;		/* without CR3: nobody told what it has mapped */
@@ -100,6 +102,7 @@ struct vmp_space_event {
 	uint32_t pid, tgid, ppid;
 	uint32_t flags;		/* VMPROF_PROC_* */
 	uint32_t comm;		/* string number */
+	uint32_t nspid, cgroup;	/* 0 not told; string number */
 	const struct vmp_map *maps;	/* MAP: one; EXIT: nr_maps; begin is ignored */
 	uint32_t nr_maps;
 };

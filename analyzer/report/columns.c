@@ -15,6 +15,8 @@ static const struct {
 	[VMP_COL_DOMAIN] = { "domain", "Domain" },
 	[VMP_COL_PROCESS] = { "process", "Process" },
 	[VMP_COL_PID] = { "pid", "PID" },
+	[VMP_COL_NSPID] = { "nspid", "NSPID" },
+	[VMP_COL_CGROUP] = { "cgroup", "Cgroup" },
 	[VMP_COL_THREAD] = { "thread", "Thread" },
 	[VMP_COL_VCPU] = { "vcpu", "vCPU" },
 	[VMP_COL_MODULE] = { "module", "Module" },
@@ -84,7 +86,7 @@ int vmp_column_give_way(struct vmp_column_list *list)
 
 int vmp_column_is_number(enum vmp_column c)
 {
-	return VMP_IS_MEASURE(c) || c == VMP_COL_PID || c == VMP_COL_VCPU;
+	return VMP_IS_MEASURE(c) || c == VMP_COL_PID || c == VMP_COL_NSPID || c == VMP_COL_VCPU;
 }
 
 /* Cycles or instructions of a row: @n of them, or samples that stand for @each */
@@ -126,6 +128,8 @@ int vmp_column_number(const struct vmp_profile *p, const struct vmp_domain *d, c
 	switch (c) {
 	case VMP_COL_PID:
 		return known(row->pid, n);
+	case VMP_COL_NSPID:
+		return known(row->nspid, n);
 	case VMP_COL_VCPU:
 		return known(row->track & VMP_TRACK_IS_THREAD ? VMP_NONE : row->track, n);
 	case VMP_COL_SAMPLES:
@@ -171,6 +175,8 @@ uint32_t vmp_column_string(const struct vmp_profile *p, const struct vmp_domain 
 		return row->module;
 	case VMP_COL_BUILD_ID:
 		return row->build_id;
+	case VMP_COL_CGROUP:
+		return row->cgroup ? row->cgroup : VMP_NONE;
 	case VMP_COL_THREAD:
 		return row->thread ? row->thread : VMP_NONE;
 	case VMP_COL_FUNCTION:

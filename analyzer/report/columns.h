@@ -16,6 +16,8 @@ enum vmp_column {
 	VMP_COL_DOMAIN,
 	VMP_COL_PROCESS,
 	VMP_COL_PID,
+	VMP_COL_NSPID,		/* as the process's own pid namespace has it */
+	VMP_COL_CGROUP,
 	VMP_COL_THREAD,		/* the guest's thread; not known: the vCPU; or the host's thread */
 	VMP_COL_VCPU,
 	VMP_COL_MODULE,
@@ -80,7 +82,7 @@ const char *vmp_column_title(enum vmp_column c);
 /** vmp_column_find() - By its name, @len bytes; "%cpu" is percent.  Return: -1 none is called so. */
 int vmp_column_find(const char *name, size_t len);
 
-/** vmp_column_is_number() - 1 when its values are numbers: measures, pid, vcpu. */
+/** vmp_column_is_number() - 1 when its values are numbers: measures, pid, nspid, vcpu. */
 int vmp_column_is_number(enum vmp_column c);
 
 /* Those that need the cycles and instructions of samples, and those of a comparison */

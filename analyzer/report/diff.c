@@ -71,6 +71,7 @@ static int join_rows(struct joining *j, struct vmp_domain *d, const struct vmp_d
 		row.cause = cause & ((1U << 29) - 1);
 		translate(j, &row.build_id, &err);
 		translate(j, &row.thread, &err);
+		translate(j, &row.cgroup, &err);
 		at = find(j, d, &row, &sum);
 		if (at == VMP_NONE) {
 			at = d->rows.nr;

@@ -118,7 +118,7 @@ static int column(struct parser *p, enum vmp_column *out)
 		return fail(p, at, "a condition begins with a column, such as process or percent");
 	c = vmp_column_find(p->src + at, n);
 	if (c < 0)
-		return fail(p, at, "no column is called so; there are domain, process, pid, thread, vcpu, module, build-id, function, exit, side, samples, ...");
+		return fail(p, at, "no column is called so; there are domain, process, pid, nspid, cgroup, thread, vcpu, module, build-id, function, exit, side, samples, ...");
 	p->at += n;
 	*out = (enum vmp_column)c;
 	return 0;

@@ -228,7 +228,7 @@ static void row(FILE *out, const struct vmp_profile *p, const struct vmp_domain 
 {
 	static const enum vmp_column order[] = {
 		VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_BUILD_ID, VMP_COL_PROCESS, VMP_COL_PID,
-		VMP_COL_THREAD, VMP_COL_VCPU, VMP_COL_EXIT, VMP_COL_THIEF, VMP_COL_SIDE,
+		VMP_COL_NSPID, VMP_COL_CGROUP, VMP_COL_THREAD, VMP_COL_VCPU, VMP_COL_EXIT, VMP_COL_THIEF, VMP_COL_SIDE,
 	};
 	size_t i;
 

@@ -57,6 +57,8 @@ static int cmp_column(const struct sorting *s, const struct vmp_sort *by, const 
 		return cmp_u64(a->samples, b->samples);
 	case VMP_COL_THREAD:
 		return cmp_u64(thread_key(w, a), thread_key(w, b));
+	case VMP_COL_CGROUP:
+		return cmp_u64(w->rank[a->cgroup], w->rank[b->cgroup]);
 	case VMP_COL_SIDE:
 		return cmp_u64(a->side, b->side);
 	default:
@@ -72,7 +74,8 @@ static int cmp_rows(const struct sorting *s, const struct vmp_row *a, const stru
 {
 	static const struct vmp_sort last[] = {
 		{ VMP_COL_FUNCTION }, { VMP_COL_MODULE }, { VMP_COL_PROCESS }, { VMP_COL_PID, 1 },
-		{ VMP_COL_THREAD }, { VMP_COL_EXIT }, { VMP_COL_BUILD_ID }, { VMP_COL_SIDE },
+		{ VMP_COL_NSPID, 1 }, { VMP_COL_CGROUP }, { VMP_COL_THREAD }, { VMP_COL_EXIT }, { VMP_COL_BUILD_ID },
+		{ VMP_COL_SIDE },
 	};
 	const struct vmp_options *o = s->w->o;
 	int d = 0, i;

@@ -102,6 +102,7 @@ static int guest_owner(struct vmp_model *m, const struct vmp_origin *o, const st
 {
 	const struct vmp_space *space = &m->vms.v[o->vm].space;
 	const struct vmp_guest_task *task;
+	const struct vmp_image *im;
 	int err = 0;
 
 	if (o->task) {
@@ -117,9 +118,13 @@ static int guest_owner(struct vmp_model *m, const struct vmp_origin *o, const st
 	} else if (o->image == VMP_NONE || o->shared == 1) {
 		owner->comm = word(m, "[unknown]", &err);
 	} else {
-		owner->comm = space->images.v[o->image].comm;
-		if (!o->shared)
-			owner->pid = space->procs.v[space->images.v[o->image].proc].tgid;
+		im = &space->images.v[o->image];
+		owner->comm = im->comm;
+		if (o->shared)
+			return 0;
+		owner->pid = space->procs.v[im->proc].tgid;
+		owner->nspid = im->nspid ? im->nspid : VMP_NONE;
+		owner->cgroup = im->cgroup;
 	}
 	return err;
 }
@@ -130,8 +135,7 @@ int vmp_origin_owner(struct vmp_model *m, const struct vmp_origin *o, const stru
 	const struct vmp_host_proc *host;
 	int err = 0;
 
-	owner->pid = VMP_NONE;
-	owner->comm = 0;
+	*owner = (struct vmp_owner){ .pid = VMP_NONE, .nspid = VMP_NONE };
 	if (vmp_origin_is_guest(o->kind))
 		return guest_owner(m, o, place, owner);
 	if (o->kind == VMP_KIND_VMM_KERNEL || o->kind == VMP_KIND_VMM_USER) {

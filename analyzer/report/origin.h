@@ -34,6 +34,8 @@ struct vmp_origin {
 struct vmp_owner {
 	uint32_t comm;		/* string number; brackets: vmprof's own words, 0 steal */
 	uint32_t pid;		/* VMP_NONE: not known, or none */
+	uint32_t nspid;		/* the same, in its own pid namespace */
+	uint32_t cgroup;	/* string number, 0: not known, or none */
 };
 
 /** vmp_origin_from() - Of a classified sample; @addr as vmp_hit.addr, 0 where it says nothing. */

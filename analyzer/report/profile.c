@@ -189,6 +189,8 @@ static int process_of(const struct work *w, const struct vmp_gather_space *s, co
 	int err = vmp_origin_owner(w->m, &s->from, place, &owner);
 
 	row->pid = owner.pid;
+	row->nspid = owner.nspid;
+	row->cgroup = owner.cgroup;
 	row->comm = owner.comm;
 	if (w->o->view == VMP_VIEW_THIEVES)
 		return err;
@@ -261,6 +263,10 @@ static void project(const struct work *w, struct vmp_row *row)
 		row->comm = 0;
 	if (!(by & VMP_KEY(VMP_COL_PID)))
 		row->pid = VMP_NONE;
+	if (!(by & VMP_KEY(VMP_COL_NSPID)))
+		row->nspid = VMP_NONE;
+	if (!(by & VMP_KEY(VMP_COL_CGROUP)))
+		row->cgroup = 0;
 	if (!(by & (VMP_KEY(VMP_COL_EXIT) | VMP_KEY(VMP_COL_THIEF))))
 		row->cause = 0;
 	if (!(by & VMP_KEY(VMP_COL_THREAD)))

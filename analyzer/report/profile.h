@@ -62,8 +62,10 @@ struct vmp_row {
 	uint32_t thread;	/* likewise: the guest's, name and number; 0 not known: see track */
 	uint32_t pid;		/* VMP_NONE none */
 	uint32_t track;		/* vCPU, or thread and VMP_TRACK_IS_THREAD; VMP_NONE none */
+	uint32_t nspid;		/* as pid */
+	uint32_t cgroup;	/* string number, 0 none */
 };
-_Static_assert(sizeof(struct vmp_row) == 64, "there are millions of them");
+_Static_assert(sizeof(struct vmp_row) == 72, "there are millions of them");
 
 struct vmp_domain {
 	uint32_t vm;		/* number in the model; VMP_NONE the host itself */

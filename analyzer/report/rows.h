@@ -16,7 +16,7 @@
 static inline uint64_t vmp_row_hash(const struct vmp_row *r)
 {
 	uint32_t key[] = { r->function, r->module, r->comm, r->cause, r->pid, r->track, r->side, r->build_id,
-			   r->thread };
+			   r->thread, r->nspid, r->cgroup };
 
 	return vmp_hash_bytes(key, sizeof(key));
 }
@@ -25,7 +25,7 @@ static inline int vmp_row_same(const struct vmp_row *a, const struct vmp_row *b)
 {
 	return a->function == b->function && a->module == b->module && a->comm == b->comm &&
 	       a->cause == b->cause && a->pid == b->pid && a->track == b->track && a->side == b->side &&
-	       a->build_id == b->build_id && a->thread == b->thread;
+	       a->build_id == b->build_id && a->thread == b->thread && a->nspid == b->nspid && a->cgroup == b->cgroup;
 }
 
 /* row is its number + 1, 0 free */

@@ -19,8 +19,8 @@ static int filtered(const struct vmp_options *o)
 static struct vmp_column_list columns_of(const struct vmp_options *o)
 {
 	static const enum vmp_column order[] = {
-		VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_EXIT, VMP_COL_PROCESS, VMP_COL_PID, VMP_COL_VCPU,
-		VMP_COL_SIDE,
+		VMP_COL_FUNCTION, VMP_COL_MODULE, VMP_COL_EXIT, VMP_COL_PROCESS, VMP_COL_PID, VMP_COL_NSPID,
+		VMP_COL_CGROUP, VMP_COL_VCPU, VMP_COL_SIDE,
 	};
 	struct vmp_column_list list = { .column = { VMP_COL_SAMPLES, VMP_COL_PERCENT }, .nr = 2 };
 	uint32_t by = vmp_by(o);

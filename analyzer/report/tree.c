@@ -25,12 +25,14 @@ static const struct vmp_row *row_at(const struct vmp_domain *d, uint32_t i)
 static uint64_t key_of(const struct vmp_tree *t, const struct vmp_domain *d, const struct vmp_row *row,
 		       enum vmp_column c)
 {
-	uint32_t str = vmp_column_string(t->p, d, row, c);
+	uint32_t str = c == VMP_COL_CGROUP ? row->cgroup : vmp_column_string(t->p, d, row, c);
 
 	if (str != VMP_NONE)
 		return t->rank[str];
 	if (c == VMP_COL_PID)
 		return row->pid;
+	if (c == VMP_COL_NSPID)
+		return row->nspid;
 	if (c == VMP_COL_SIDE)
 		return row->side;
 	/* behind the threads that have names */
@@ -102,6 +104,12 @@ static struct vmp_row keys_of(const struct vmp_node *parent, const struct vmp_ro
 		break;
 	case VMP_COL_PID:
 		keys.pid = row->pid;
+		break;
+	case VMP_COL_NSPID:
+		keys.nspid = row->nspid;
+		break;
+	case VMP_COL_CGROUP:
+		keys.cgroup = row->cgroup;
 		break;
 	case VMP_COL_THREAD:
 		keys.thread = row->thread;
@@ -198,7 +206,7 @@ static int add_domain(struct vmp_tree *t, uint32_t domain)
 	uint32_t i, nr = d->rows.nr + d->timeless.nr;
 	struct vmp_node n = {
 		.domain = domain, .parent = VMP_NONE, .to = nr,
-		.row = { .pid = VMP_NONE, .track = VMP_NONE, .side = VMP_SIDE_NR },
+		.row = { .pid = VMP_NONE, .nspid = VMP_NONE, .track = VMP_NONE, .side = VMP_SIDE_NR },
 	};
 
 	t->order[domain] = malloc(nr * sizeof(uint32_t) + 1);
@@ -273,7 +281,7 @@ const char *vmp_tree_label(const struct vmp_tree *t, const struct vmp_node *n, c
 	enum vmp_column c = vmp_tree_column(t, n);
 	const char *s = vmp_column_text(t->p, d, &n->row, c, buf);
 
-	if (c == VMP_COL_PID || c == VMP_COL_VCPU) {
+	if (c == VMP_COL_PID || c == VMP_COL_NSPID || c == VMP_COL_VCPU) {
 		char number[32];
 
 		snprintf(number, sizeof(number), "%.20s", s);

@@ -227,7 +227,7 @@ static void ask_groups(struct run *r)
 		n += snprintf(r->s.answer + n, sizeof(r->s.answer) - (size_t)n, "%s%s", i ? "," : "",
 			      vmp_column_name(levels->column[i]));
 	r->s.message[0] = 0;
-	while (ask(r, "Group by: ", " process, pid, thread, vcpu, module, build-id, function, exit, side")) {
+	while (ask(r, "Group by: ", " process, pid, nspid, cgroup, thread, vcpu, module, build-id, function, exit, side")) {
 		r->s.message[0] = 0;
 		if (vmp_choose_columns("group-by", r->s.answer, &list) || !suits(&list, &r->t->options))
 			continue;

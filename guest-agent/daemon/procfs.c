@@ -34,6 +34,32 @@ int vmp_procfs_parse_stat(const char *text, struct vmprof_proc *proc)
 	return 1;
 }
 
+uint32_t vmp_procfs_parse_place(const char *status, const char *cgroup, void *dst)
+{
+	struct vmprof_place place = { 0 };
+	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
+	size_t len = 0;
+
+	/* of the namespaces that a process is in, the innermost comes last */
+	while (end && end > line && isdigit((unsigned char)end[-1]))
+		end--;
+	if (end)
+		place.nspid = htole32((uint32_t)strtoul(end, NULL, 10));
+	line = !strncmp(cgroup, "0::", 3) ? cgroup : strstr(cgroup, "\n0::");
+	if (line) {
+		line = strchr(line, '/');
+		end = line ? strchr(line, '\n') : NULL;
+		len = end ? (size_t)(end - line) : 0;
+	}
+	if (len >= VMPROF_CGROUP_BYTES_MAX)
+		len = 0;	/* a part of it would be another one's name */
+	place.cgroup_len = htole32((uint32_t)len);
+	memcpy(dst, &place, sizeof(place));
+	if (len)
+		memcpy((char *)dst + sizeof(place), line, len);
+	return (uint32_t)(sizeof(place) + len);
+}
+
 /* The kernel writes a newline in a path as \012 and everything else as it is. */
 static size_t unescape(char *dst, const char *src, size_t room)
 {
@@ -128,6 +154,26 @@ static FILE *open_of(const char *pid, const char *what)
 	return fopen(path, "re");
 }
 
+/* Of a process; nothing where it has ended meanwhile */
+static void read_of(const char *pid, const char *what, char *text, size_t size)
+{
+	FILE *f = open_of(pid, what);
+	size_t len = f ? fread(text, 1, size - 1, f) : 0;
+
+	text[len] = 0;
+	if (f)
+		fclose(f);
+}
+
+static uint32_t read_place(const char *pid, void *dst)
+{
+	char status[4096], cgroup[4096];
+
+	read_of(pid, "status", status, sizeof(status));
+	read_of(pid, "cgroup", cgroup, sizeof(cgroup));
+	return vmp_procfs_parse_place(status, cgroup, dst);
+}
+
 /* The state, and the number of threads */
 static int parse_over(const char *text)
 {
@@ -162,23 +208,16 @@ static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 	struct vmprof_proc *proc = (struct vmprof_proc *)msg->payload;
 	struct dirent *entry;
 	char text[1024];
-	size_t len;
-	FILE *stat;
 
 	while ((entry = readdir(p->processes))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		stat = open_of(entry->d_name, "stat");
-		if (!stat)
-			continue;		/* it ended meanwhile */
-		len = fread(text, 1, sizeof(text) - 1, stat);
-		fclose(stat);
-		text[len] = 0;
+		read_of(entry->d_name, "stat", text, sizeof(text));
 		if (!vmp_procfs_parse_stat(text, proc))
 			continue;
 		proc->tsc = htole64(vmp_tsc());
 		msg->type = VMPROF_MSG_PROC;
-		msg->len = sizeof(*proc);
+		msg->len = sizeof(*proc) + read_place(entry->d_name, proc + 1);
 		p->tgid = le32toh(proc->tgid);
 		p->maps = VMP_MAPS_FIRST;
 		return 1;

@@ -66,6 +66,14 @@ uint16_t vmp_procfs_path_flags(const char *path, size_t *len);
 /** vmp_procfs_is_over() - Has a process no thread left that runs? */
 int vmp_procfs_is_over(uint32_t tgid);
 
+/**
+ * vmp_procfs_parse_place() - /proc/PID/status and /proc/PID/cgroup as struct vmprof_place and its path.
+ * @dst: sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX.
+ *
+ * Return: bytes filled; what is in neither is told as such.
+ */
+uint32_t vmp_procfs_parse_place(const char *status, const char *cgroup, void *dst);
+
 /** vmp_procfs_parse_stat() - /proc/PID/stat as PROC.  Return: 1, or 0 (no such text). */
 int vmp_procfs_parse_stat(const char *text, struct vmprof_proc *proc);
 

@@ -99,10 +99,19 @@ static void put_task(u16 type, const struct task_struct *task, const struct mm_s
 	put(type, &proc, sizeof(proc), &proc.tsc);
 }
 
+/* The cgroup is told with the program: a child is where its parent was, until it is moved, and mostly runs another one then */
 void vmpg_event_fork(struct task_struct *child)
 {
-	if (READ_ONCE(events_on))
-		put_task(VMPROF_MSG_FORK, child, child->mm, 0);
+	struct {
+		struct vmprof_proc proc;
+		struct vmprof_place place;
+	} rec;
+
+	if (!READ_ONCE(events_on))
+		return;
+	vmpg_task_fill(&rec.proc, child, child->mm, 0);
+	vmpg_task_place(&rec.place, sizeof(rec.place), child);
+	put(VMPROF_MSG_FORK, &rec, sizeof(rec), &rec.proc.tsc);
 }
 
 void vmpg_event_exec(const struct linux_binprm *bprm)
@@ -177,16 +186,22 @@ static bool walk_own_maps(struct scratch *s, struct vmpg_walk *walk)
 void vmpg_event_exec_done(void)
 {
 	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX };
+	struct vmprof_proc *proc;
 	struct vmprof_map *map;
 	struct scratch *s;
 	u32 at = 0, len;
 
 	if (!READ_ONCE(events_on))
 		return;
-	put_task(VMPROF_MSG_EXEC, current, current->mm, VMPROF_PROC_EXEC_DONE);
 	s = scratch_get();
-	if (!s)
+	if (!s) {
+		put_task(VMPROF_MSG_EXEC, current, current->mm, VMPROF_PROC_EXEC_DONE);
 		return;
+	}
+	proc = (struct vmprof_proc *)s->payload;
+	vmpg_task_fill(proc, current, current->mm, VMPROF_PROC_EXEC_DONE);
+	len = vmpg_task_place(proc + 1, sizeof(s->payload) - sizeof(*proc), current);
+	put(VMPROF_MSG_EXEC, proc, sizeof(*proc) + len, &proc->tsc);
 	walk.dst = s->payload;
 	walk.room = sizeof(s->payload);
 	if (walk_own_maps(s, &walk)) {

@@ -32,6 +32,7 @@ struct snapshot {
 	const bool *cancel;
 	char path[VMPG_PATH_ROOM];
 	char root[VMPG_PATH_ROOM];
+	u8 proc[sizeof(struct vmprof_proc) + sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX] __aligned(8);
 	u8 maps[VMPROF_FRAME_MAX] __aligned(8);
 };
 
@@ -86,11 +87,13 @@ static int put_maps(struct snapshot *snap, const struct vmpg_walk *walk, const s
 
 static int put_proc(struct snapshot *snap, const struct found *f)
 {
-	struct vmprof_proc proc;
+	struct vmprof_proc *proc = (struct vmprof_proc *)snap->proc;
+	u32 len;
 
-	vmpg_task_fill(&proc, f->task, f->mm, 0);
-	proc.pid = proc.tgid;
-	return put(snap, VMPROF_MSG_PROC, &proc, sizeof(proc), &proc.tsc, f);
+	vmpg_task_fill(proc, f->task, f->mm, 0);
+	proc->pid = proc->tgid;
+	len = vmpg_task_place(proc + 1, sizeof(snap->proc) - sizeof(*proc), f->task);
+	return put(snap, VMPROF_MSG_PROC, proc, sizeof(*proc) + len, &proc->tsc, f);
 }
 
 /* The root of the task's file system as we see it, to be taken off its paths */

@@ -5,6 +5,8 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
+#include "compat/compat.h"
+#include "lost.h"
 #include "maps.h"
 
 void vmpg_task_fill(struct vmprof_proc *proc, const struct task_struct *task,
@@ -26,4 +28,36 @@ void vmpg_task_fill(struct vmprof_proc *proc, const struct task_struct *task,
 	proc->flags = cpu_to_le32(flags);
 	/* another thread may be writing it: a torn name is still a bounded one */
 	strscpy_pad((char *)proc->comm, task->comm, VMPROF_COMM_MAX);
+}
+
+/* Number of the process in the namespace that it was made in, which is its innermost one */
+static u32 innermost_tgid(struct task_struct *task)
+{
+	const struct pid *pid = task_tgid(task);
+
+	return pid ? pid->numbers[pid->level].nr : 0;
+}
+
+u32 vmpg_task_place(void *dst, u32 room, struct task_struct *task)
+{
+	struct vmprof_place *place = dst;
+	char *path = (char *)(place + 1);
+	size_t len = 0;
+	int ret = 0;
+
+	room = min_t(u32, room - sizeof(*place), VMPROF_CGROUP_BYTES_MAX);
+	rcu_read_lock();
+	place->nspid = cpu_to_le32(innermost_tgid(task));
+	if (room)
+		ret = vmpg_cgroup_path(task, path, room);
+	rcu_read_unlock();
+	if (ret > 0)
+		len = min_t(size_t, ret, room - 1);
+	/* a part of it would be another one's name */
+	if (ret < 0 || (room && ret >= room)) {
+		vmpg_lost(VMPROF_GLOST_PATH);
+		len = 0;
+	}
+	place->cgroup_len = cpu_to_le32(len);
+	return sizeof(*place) + len;
 }

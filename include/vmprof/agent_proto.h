@@ -76,7 +76,8 @@
 #define VMPROF_PORT_NAME	"org.vmprof.agent.0"
 #define VMPROF_PROTO_VERSION	7	/* 2: JITMAP; 3: VMPROF_HELLO_UNASKED; 4: TASKS; 5: why
 					   there is no module, or no TASKS; 6: kernel symbols
-					   that the host has kept; 7: MODULES */
+					   that the host has kept; 7: MODULES, and
+					   struct vmprof_place */
 #define VMPROF_PROTO_COMPAT	1	/* oldest peer that this side talks to */
 
 #define VMPROF_FRAME_MAGIC	0x41504d56U	/* "VMPA" */
@@ -88,6 +89,7 @@
 #define VMPROF_PATH_BYTES_MAX	4096U
 #define VMPROF_RELEASE_MAX	128U
 #define VMPROF_BUILD_ID_MAX	32U
+#define VMPROF_CGROUP_BYTES_MAX	512U
 #define VMPROF_EXIT_MAPS_MAX	512U		/* maps in one EXIT */
 #define VMPROF_OBJECT_BYTES_MAX	(1ULL << 30)	/* of one object */
 #define VMPROF_KSYMS_BYTES_MAX	(64U << 20)
@@ -237,6 +239,14 @@ struct vmprof_proc {
 	__le32 nr_maps;		/* EXIT: struct vmprof_map with path, one after the
 				   other, each padded to 8 bytes */
 	__le32 reserved;
+	/* struct vmprof_place place;  may follow in others than EXIT, from agents of version 7 on */
+};
+
+/* Where a process is, seen from its container.  What is not told is as before, or as the parent's. */
+struct vmprof_place {
+	__le32 nspid;		/* tgid in the innermost of its pid namespaces; 0 not told */
+	__le32 cgroup_len;	/* bytes of the cgroup's path that follow, no NUL; 0 not told */
+	/* char cgroup[cgroup_len];  in the default hierarchy, as the initial cgroup namespace sees it */
 };
 
 /* vmprof_map.prot: PROT_* bits; flags: */
@@ -409,6 +419,7 @@ _Static_assert(sizeof(struct vmprof_credit) == 8, "proto size");
 _Static_assert(sizeof(struct vmprof_get_object) == 16, "proto size");
 _Static_assert(sizeof(struct vmprof_hello) == 56, "proto size");
 _Static_assert(sizeof(struct vmprof_proc) == 56, "proto size");
+_Static_assert(sizeof(struct vmprof_place) == 8, "proto size");
 _Static_assert(sizeof(struct vmprof_map) == 72, "proto size");
 _Static_assert(sizeof(struct vmprof_file) == 88, "proto size");
 _Static_assert(sizeof(struct vmprof_agent_lost) == 72, "proto size");

@@ -32,6 +32,8 @@ static void parse(unsigned int type, const void *payload, size_t len)
 
 	if (vmp_agent_msg_parse(type, payload, len, &m))
 		return;
+	if (type == VMPROF_MSG_PROC || type == VMPROF_MSG_FORK || type == VMPROF_MSG_EXEC)
+		touch(m.proc.cgroup.p, m.proc.cgroup.len);
 	if (type == VMPROF_MSG_EXIT)
 		while (vmp_agent_msg_next_map(&m.proc, &map))
 			touch(map.path.p, map.path.len);

@@ -163,6 +163,18 @@ static inline void gen_proc(struct gen *g, unsigned type, uint64_t tsc, uint64_t
 	gen_frame(g, type, &p, sizeof(p), NULL, 0);
 }
 
+/* PROC, FORK or EXEC with where the process is; 0 and "" what is not told */
+static inline void gen_proc_in(struct gen *g, unsigned type, uint64_t tsc, uint64_t cr3, uint32_t pid,
+			       uint32_t ppid, uint32_t flags, const char *comm, uint32_t nspid, const char *cgroup)
+{
+	struct {
+		struct vmprof_proc p;
+		struct vmprof_place place;
+	} m = { gen_proc_of(g, tsc, cr3, pid, pid, ppid, flags, comm), { nspid, (uint32_t)strlen(cgroup) } };
+
+	gen_frame(g, type, &m, sizeof(m), cgroup, strlen(cgroup));
+}
+
 static inline size_t gen_map_bytes(struct gen *g, uint8_t *buf, uint64_t tsc, uint64_t cr3, uint32_t tgid,
 				   uint64_t start, uint64_t end, uint64_t pgoff, uint64_t ino,
 				   const char *path)

@@ -10,6 +10,7 @@
 
 #include <sys/ioctl.h>
 
+#include "agent_msg.h"
 #include "guest-agent/daemon/ksyms.c"
 /* The module of a kernel with made code at one address */
 static int module_ioctl(int fd, unsigned long request, void *arg)
@@ -244,6 +245,39 @@ static void test_stat(void **state)
 	assert_int_equal(vmp_procfs_parse_stat("3 (x) S", &p), 0);
 }
 
+static void assert_place(const char *status, const char *cgroup, uint32_t nspid, const char *path)
+{
+	struct {
+		struct vmprof_place place;
+		char path[VMPROF_CGROUP_BYTES_MAX];
+	} p;
+
+	assert_int_equal(vmp_procfs_parse_place(status, cgroup, &p), sizeof(p.place) + strlen(path));
+	assert_int_equal(p.place.nspid, nspid);
+	assert_int_equal(p.place.cgroup_len, strlen(path));
+	assert_memory_equal(p.path, path, strlen(path));
+}
+
+static void test_place(void **state)
+{
+	char cgroup[VMPROF_CGROUP_BYTES_MAX + 8] = "0::/", path[VMPROF_CGROUP_BYTES_MAX] = "";
+
+	(void)state;
+	assert_place("Name:\tx\nNSpid:\t4711\t12\t3\nNSpgid:\t1\n", "0::/system.slice/x.service\n", 3, "/system.slice/x.service");
+	assert_place("Name:\tx\nNSpid:\t4711\nNSpgid:\t1\n", "1:name=systemd:/a\n0::/b c\n", 4711, "/b c");
+	assert_place("Name:\tx\nNSpid:\t12", "1:name=systemd:/a\n", 0, "");
+	assert_place("", "", 0, "");
+	assert_place("\nNSpid:\n", "0::\n", 0, "");
+	/* one that is too long is not told at all */
+	memset(cgroup + 4, 'x', VMPROF_CGROUP_BYTES_MAX - 1);
+	strcpy(cgroup + 3 + VMPROF_CGROUP_BYTES_MAX, "\n");
+	assert_place("", cgroup, 0, "");
+	memset(path, 'x', VMPROF_CGROUP_BYTES_MAX - 1);
+	path[0] = '/';
+	strcpy(cgroup + 2 + VMPROF_CGROUP_BYTES_MAX, "\n");
+	assert_place("", cgroup, 0, path);
+}
+
 /* The next one, with what the child reads */
 static int next_message(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 {
@@ -293,6 +327,18 @@ static void test_many_maps(void **state)
 	assert_int_equal(nr, 2000);
 }
 
+/* Is it this process, with its number and cgroup? */
+static int is_told_of_us(const struct vmp_procfs_msg *msg)
+{
+	struct vmp_agent_msg m;
+
+	assert_int_equal(vmp_agent_msg_parse(msg->type, msg->payload, msg->len, &m), 0);
+	if (m.proc.tgid != (uint32_t)getpid())
+		return 0;
+	assert_int_equal(m.proc.nspid, getpid());
+	return 1;
+}
+
 /* This machine's own /proc, from SNAP_BEGIN to SNAP_END, with ourselves in it */
 static void test_snapshot(void **state)
 {
@@ -309,7 +355,7 @@ static void test_snapshot(void **state)
 			assert_int_equal(msg.type, VMPROF_MSG_SNAP_BEGIN);
 		last = msg.type;
 		if (msg.type == VMPROF_MSG_PROC)
-			self += ((struct vmprof_proc *)msg.payload)->tgid == (uint32_t)getpid();
+			self += is_told_of_us(&msg);
 		if (msg.type == VMPROF_MSG_MAP)
 			maps += ((struct vmprof_map *)msg.payload)->tgid == (uint32_t)getpid();
 	}
@@ -341,7 +387,7 @@ int main(void)
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_ksyms_empty),
 		cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_stat), cmocka_unit_test(test_place),
 		cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_many_maps),
 		cmocka_unit_test(test_uuid),

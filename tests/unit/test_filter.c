@@ -34,7 +34,8 @@ static int setup(void **state)
 	row = (struct vmp_row){
 		.samples = 100, .cycles = 300, .instructions = 150, .function = str("quantum_toffoli"),
 		.module = str("libquantum.so.8"), .comm = str("a shor"), .build_id = str("abcd"),
-		.cause = str("NPF"), .pid = 42, .track = 3, .side = VMP_SIDE_USER,
+		.cause = str("NPF"), .pid = 42, .nspid = 7, .cgroup = str("/system.slice/web.service"), .track = 3,
+		.side = VMP_SIDE_USER,
 	};
 	return 0;
 }
@@ -63,14 +64,15 @@ static void test_values(void **state)
 {
 	static const char *const yes[] = {
 		"process == \"a shor\"", "process=='a shor'", "process != shor", "module ~ \"libq*\"",
-		"module ~ lib*", "module !~ libc*", "function ~ *toff[oi]li", "pid == 42", "pid != 43", "pid<43",
+		"module ~ lib*", "nspid == 7", "nspid < 8", "cgroup ~ '/system.slice/*'",
+		"cgroup == '/system.slice/web.service'", "cgroup !~ '/user*'", "module !~ libc*", "function ~ *toff[oi]li", "pid == 42", "pid != 43", "pid<43",
 		"pid <= 42", "pid >= 42", "pid > 41", "vcpu == 3", "thread == \"vCPU 3\"", "side == guest_user",
 		"side != vmm", "side ~ guest*", "exit == npf", "exit ~ np?", "build-id ~ ab*", "samples == 100",
 		"percent == 50", "percent >= 50%", "%cpu > 49.5", "cpi == 2", "ipc < .6", "cycles == 300",
 		"instructions > 1", "domain == '(host)'", "delta > -1000",
 	};
 	static const char *const no[] = {
-		"process == shor", "process == ''", "module ~ libq", "module !~ lib*", "pid == 41", "pid < 42",
+		"process == shor", "process == ''", "module ~ libq", "module !~ lib*", "pid == 41", "pid < 42", "nspid == 42", "cgroup == '/'",
 		"pid > 42", "percent > 50", "percent < 50", "cpi != 2", "side == vmm", "exit == HLT", "vcpu == 2",
 	};
 	size_t i;
@@ -88,8 +90,11 @@ static void test_values(void **state)
 static void test_unknown(void **state)
 {
 	(void)state;
-	row.pid = VMP_NONE;
+	row.pid = row.nspid = VMP_NONE;
+	row.cgroup = 0;
 	row.instructions = 0;
+	assert_false(holds("nspid >= 0"));
+	assert_false(holds("cgroup ~ '/*'"));
 	assert_false(holds("pid == 42"));
 	assert_true(holds("pid != 42"));
 	assert_false(holds("pid >= 0"));

@@ -225,6 +225,11 @@ static void lie_with_lengths(void)
 	struct vmprof_object object = { .file = 1, .offset = UINT64_MAX, .total = UINT64_MAX };
 	struct vmprof_jitmap jitmap = { .tgid = 10 };
 	struct vmprof_task_layout tasks = { .nr_cpus = VMPROF_TASKS_CPUS_MAX };
+	struct vmprof_modules modules = { .tsc = 1, .since_tsc = 2 };
+	struct {
+		struct vmprof_proc p;
+		struct vmprof_place place;
+	} in = { { .pid = 10, .tgid = 10 }, { 1, UINT32_MAX } };
 	uint64_t refused = web02.vm.agent.counts.refused;
 
 	lie(VMPROF_MSG_HELLO, &hello, sizeof(hello), "x", 1);
@@ -234,10 +239,12 @@ static void lie_with_lengths(void)
 	lie(VMPROF_MSG_OBJECT, &object, sizeof(object), "x", 1);
 	lie(VMPROF_MSG_JITMAP, &jitmap, sizeof(jitmap), "no end of line", 14);
 	lie(VMPROF_MSG_TASKS, &tasks, sizeof(tasks), "x", 1);
+	lie(VMPROF_MSG_MODULES, &modules, sizeof(modules), "x", 1);
+	lie(VMPROF_MSG_PROC, &in, sizeof(in), "x", 1);
 	lie_map(0x2000, 0x1000, 1, "/end/before/start", 17);
 	lie_map(0x1000, 0x2000, 1, "/long", UINT32_MAX);
 	lie_token(VMPROF_MSG_STOP, 1);		/* it is no host */
-	assert_int_equal(web02.vm.agent.counts.refused, refused + 10);
+	assert_int_equal(web02.vm.agent.counts.refused, refused + 12);
 }
 
 /* Up to its DONE: names of all kinds, web01's page tables, inode and build-id */
@@ -249,6 +256,10 @@ static void hostile(size_t bomb_bytes)
 		.tsc = 1500 + GEN_OFFSET,
 	};
 	struct vmprof_proc proc = { .tsc = 1600 + GEN_OFFSET, .cr3 = CR3, .pid = 10, .tgid = 10 };
+	struct {
+		struct vmprof_proc proc;
+		struct vmprof_place place;
+	} in = { .place = { .nspid = UINT32_MAX - 1, .cgroup_len = sizeof(EVIL_PATH) - 1 } };
 	struct vmprof_ksyms ksyms = { .total = sizeof(symbols) - 1 };
 	struct vmprof_ksyms kept = { .offset = 4096, .total = 4096 };
 	static const char made[] = "0 ffffffffffffffff everything\n\nnonsense\na00000 2000 " EVIL "\n";
@@ -264,7 +275,8 @@ static void hostile(size_t bomb_bytes)
 	lie_token(VMPROF_MSG_SNAP_BEGIN, 1);
 	lie(VMPROF_MSG_TASKS, &tasks, sizeof(tasks), NULL, 0);
 	memcpy(proc.comm, EVIL, sizeof(proc.comm));	/* without a NUL */
-	lie(VMPROF_MSG_PROC, &proc, sizeof(proc), NULL, 0);
+	in.proc = proc;
+	lie(VMPROF_MSG_PROC, &in, sizeof(in), EVIL_PATH, sizeof(EVIL_PATH) - 1);
 	lie_map(0x400000, 0x500000, 100, EVIL_PATH, sizeof(EVIL_PATH) - 1);
 	lie_file(1, 100, 12, 0xa0, EVIL_PATH);		/* web01's build-id */
 	lie_map(0x600000, 0x700000, 200, "/bomb", 5);
@@ -572,6 +584,7 @@ static void test_hostile_guest(void **state)
 {
 	static const char *const commands[] = {
 		"report --limit 0", "report --json", "report --tree", "report --by process", "report --by module",
+		"report --group-by process,cgroup,nspid", "report --tree --group-by cgroup,process", "report --json --group-by process,cgroup",
 		"report --exits", "report --steal", "report --diff $DIR/alone.vmprof",
 		"export -f folded", "export -f csv", "export -f perf-script", "export -f json",
 		"export -f xml", "export -f speedscope", "export -f gecko", "export -f chrome",

@@ -280,6 +280,37 @@ static void test_msg_comm_is_ended(void **state)
 	assert_int_equal(msg.proc.comm[2], 0);	/* nothing behind the NUL */
 }
 
+/* Where a process is: bounded, whole, and not of EXIT */
+static void test_msg_place(void **state)
+{
+	static struct {
+		struct vmprof_proc p;
+		struct vmprof_place place;
+		char cgroup[VMPROF_CGROUP_BYTES_MAX];
+	} m = { { .pid = 9, .tgid = 9 }, { .nspid = 3, .cgroup_len = 5 }, "/a b\n" };
+	static const unsigned int types[] = { VMPROF_MSG_PROC, VMPROF_MSG_FORK, VMPROF_MSG_EXEC };
+	const size_t with = sizeof(m.p) + sizeof(m.place);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		assert_int_equal(vmp_agent_msg_parse(types[i], &m, with + 5, &msg), 0);
+		assert_int_equal(msg.proc.nspid, 3);
+		assert_int_equal(msg.proc.cgroup.len, 5);
+		assert_memory_equal(msg.proc.cgroup.p, "/a b\n", 5);
+		assert_int_equal(vmp_agent_msg_parse(types[i], &m, with + 4, &msg), -EBADMSG);
+		/* agents up to version 6 */
+		assert_int_equal(vmp_agent_msg_parse(types[i], &m, sizeof(m.p), &msg), 0);
+		assert_int_equal(msg.proc.nspid + msg.proc.cgroup.len, 0);
+	}
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_EXIT, &m, with + 5, &msg), 0);
+	assert_int_equal(msg.proc.nspid + msg.proc.cgroup.len, 0);
+	m.place.cgroup_len = VMPROF_CGROUP_BYTES_MAX;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_EXEC, &m, sizeof(m), &msg), -EBADMSG);
+	m.place.cgroup_len = VMPROF_CGROUP_BYTES_MAX - 1;
+	assert_int_equal(vmp_agent_msg_parse(VMPROF_MSG_EXEC, &m, sizeof(m), &msg), 0);
+}
+
 struct exit_msg {
 	struct vmprof_proc p;
 	struct vmprof_map a;
@@ -499,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_frames_give_up),
 		cmocka_unit_test(test_msg_hello),
 		cmocka_unit_test(test_msg_comm_is_ended),
+		cmocka_unit_test(test_msg_place),
 		cmocka_unit_test(test_msg_exit_maps),
 		cmocka_unit_test(test_msg_exit_limits),
 		cmocka_unit_test(test_msg_exit_too_much),

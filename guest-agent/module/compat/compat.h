@@ -7,6 +7,7 @@
 #ifndef VMPG_COMPAT_H
 #define VMPG_COMPAT_H
 
+#include <linux/cgroup.h>
 #include <linux/fs.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -27,6 +28,16 @@ static inline const struct path *vmpg_file_path(const struct file *file)
 	return &file->f_path;
 }
 #endif
+
+/* The path in the default hierarchy, under RCU.  Return: its length, or more than fits, or -errno; 0 there is none */
+static inline int vmpg_cgroup_path(struct task_struct *task, char *buf, size_t room)
+{
+#ifdef CONFIG_CGROUPS
+	return cgroup_path(task_dfl_cgroup(task), buf, room);
+#else
+	return 0;
+#endif
+}
 
 /* Where a CPU keeps the pointer to the task that runs on it */
 #ifdef VMPG_HAVE_PCPU_HOT
