@@ -63,7 +63,7 @@ static void copy_in(struct vmpg_ring *ring, u64 pos, const void *src, u32 len)
 	u32 first = min(len, ring->size - at);
 
 	memcpy(ring->data + at, src, first);
-	memcpy(ring->data, src + first, len - first);
+	memcpy(ring->data, (const u8 *)src + first, len - first);
 }
 
 int vmpg_ring_put(struct vmpg_ring *ring, const struct vmpg_put *put)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kernel_shim.h - what host-driver's files about Intel's branch records, perf's counters and the vCPU
- * that runs take from the kernel, for user-space builds. The Makefile makes each of the kernel's headers that they
+ * that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile makes each of the kernel's headers that they
  * include of this one. A test defines the functions: processor, MSRs and perf are its own.
  */
 #ifndef VMP_TEST_KERNEL_SHIM_H
@@ -9,6 +9,7 @@
 
 #include "ring_shim.h"
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define min(a, b)		((a) < (b) ? (a) : (b))
@@ -128,14 +129,50 @@ void module_put(struct module *module);
 #define __rcu
 
 typedef struct { int counter; } atomic_t;
-typedef struct { int unused; } wait_queue_head_t;
+typedef struct { int woken; } wait_queue_head_t;
+
+#define init_waitqueue_head(w)		((w)->woken = 0)
+#define wq_has_sleeper(w)		1
+#define wake_up(w)			__atomic_fetch_add(&(w)->woken, 1, __ATOMIC_SEQ_CST)
+#define wake_up_interruptible(w)	wake_up(w)
 
 struct mutex {
 	int unused;
 };
 
 struct irq_work {
-	int unused;
+	void (*func)(struct irq_work *work);
 };
+
+#define init_irq_work(work, f)	((work)->func = (f))
+#define irq_work_queue(work)	((work)->func(work))
+#define irq_work_sync(work)	((void)(work))
+
+typedef struct { int taken; } raw_spinlock_t;
+
+#define raw_spin_lock_init(lock)	((lock)->taken = 0)
+
+static inline void raw_spin_lock(raw_spinlock_t *lock)
+{
+	while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+#define raw_spin_lock_irqsave(lock, flags)	((flags) = 0, raw_spin_lock(lock))
+#define raw_spin_unlock_irqrestore(lock, flags)	((void)(flags), __atomic_store_n(&(lock)->taken, 0, __ATOMIC_RELEASE))
+
+#define __user
+#define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
+#define cpu_to_le64(n)		(n)
+#define vmalloc(bytes)		malloc(bytes)
+#define vfree(p)		free(p)
+
+static inline u32 roundup_pow_of_two(u32 n)
+{
+	return n < 2 ? 1 : 1U << (32 - __builtin_clz(n - 1));
+}
+
+u64 rdtsc_ordered(void);
+unsigned long copy_to_user(void *to, const void *from, unsigned long n);
 
 #endif

@@ -497,6 +497,33 @@ static void test_threads(void **state)
 	assert_non_null(memmem(output, output_len, "worker-b", 8));
 }
 
+/* One process in two cgroups of its life: two rows, where they are shown */
+static void test_containers(void **state)
+{
+	(void)state;
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc_in(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app", 4, "/a\033");
+	gen_proc_in(&g, VMPROF_MSG_EXEC, 3000, CR3_B, 10, 1, 0, "app", 4, "/b");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x401000, 2);
+	gen_guest(&g, GEN_VM, 3500, CR3_B, 3, 0x401000, 3);
+	gen_records_flush(&g, 0, 2000, 4000);
+	gen_end(&g);
+	load();
+	assert_int_equal(table->tasks.nr, 1);
+	write_as("json", 0);
+	says_not("nspid");
+	choice.containers = 1;
+	load();
+	assert_int_equal(table->tasks.nr, 2);
+	write_as("json", 0);
+	says("\"pid\":10,\"nspid\":4,\"cgroup\":\"/a\\u001b\",\"process\":\"app\"");
+	says("\"pid\":10,\"nspid\":4,\"cgroup\":\"/b\",");
+}
+
 /* A vCPU that was not sampled for a while did something else, or nothing */
 static void test_gap(void **state)
 {
@@ -797,8 +824,8 @@ static void test_instruction_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_xml_threads), T(test_xml_events),
-		T(test_order_of_time),
+		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_containers),
+		T(test_xml_threads), T(test_xml_events), T(test_order_of_time),
 		T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE
