@@ -29,6 +29,64 @@ static void test_maps_in_time(void **state)
 	assert_int_equal(domain("web01")->with_function, 0);
 }
 
+/*
+ * dlclose() is not told: another library at its place, a smaller one or code in no file, is what lies there from when
+ * that is told, and not before; also in a child that was forked in between, and where a snapshot tells of the first again.
+ */
+static void test_another_library_at_its_place(void **state)
+{
+	const uint64_t at = 0x7f0000000000;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "app");
+	gen_map(&g, 2200, CR3_A, 10, at, at + 0x10000, 0, 101, "/lib/one.so");
+	gen_proc(&g, VMPROF_MSG_FORK, 2600, CR3_B, 20, 10, 0, "app");
+	gen_map(&g, 3000, CR3_A, 10, at, at + 0x4000, 0x2000, 102, "/lib/two.so");
+	gen_map(&g, 4000, CR3_A, 10, at, at + 0x10000, 0, 101, "/lib/one.so");
+	gen_map(&g, 5000, CR3_A, 10, at, at + 0x1000, 0, 0, "");
+	gen_exit(&g, 6000, CR3_A, 10, "app", at, at + 0x1000, 0, "");
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, at + 0x234, 1);
+	gen_guest(&g, GEN_VM, 3500, CR3_A, 3, at + 0x234, 2);
+	gen_guest(&g, GEN_VM, 3500, CR3_B, 3, at + 0x234, 4);
+	gen_guest(&g, GEN_VM, 4500, CR3_A, 3, at + 0x234, 8);
+	gen_guest(&g, GEN_VM, 5500, CR3_A, 3, at + 0x234, 16);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[one.so+0x234]", "one.so"), 13);
+	assert_int_equal(of_function("web01", "[two.so+0x2234]", "two.so"), 2);
+	assert_int_equal(of_function("web01", NULL, "[anon]"), 16);
+}
+
+/* With five levels of page tables addresses of both halves are longer, and so may CR3s be */
+static void test_five_levels(void **state)
+{
+	const uint64_t cr3 = 0x000ffff123456000, high = 0x00fe7f0000000000;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, VMPROF_HELLO_LA57 | VMPROF_HELLO_PTI);
+	gen_ksyms(&g, "ff10000000001000 T low_code\nff10000000002000 T low_end\n"
+		      "ffffffff81000000 T _stext\nffffffff81000100 t do_something\nffffffff81000300 T _etext\n");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, cr3, 10, 1, 0, "app");
+	gen_map(&g, 1600, cr3, 10, high, high + 0x10000, 0x1000, 100, "/usr/bin/app");
+	gen_map(&g, 1600, cr3, 10, high - (1ULL << 47), high - (1ULL << 47) + 0x10000, 0, 101, "/lib/other.so");
+	gen_guest(&g, GEN_VM, 2000, cr3, 3, high + 0x10, 1);
+	gen_guest(&g, GEN_VM, 2000, cr3 | 0x1005, 3, high + 0x10, 2);		/* the user's half, with a PCID */
+	gen_guest(&g, GEN_VM, 2000, cr3, 0, GEN_KERNEL + 0x110, 4);
+	gen_guest(&g, GEN_VM, 2000, cr3, 0, 0xff10000000001010, 8);
+	gen_guest(&g, GEN_VM, 2000, cr3, 0, 0xff11000000001010, 16);		/* the kernel's map of all memory */
+	gen_guest(&g, GEN_VM, 2000, cr3 ^ 0x0008000000000000, 3, high + 0x10, 32);	/* another one's */
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[app+0x1010]", "app"), 3);
+	assert_int_equal(of_function("web01", "do_something", "vmlinux"), 4);
+	assert_int_equal(of_function("web01", "low_code", "vmlinux"), 8);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_KSYM], 16);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_OWNER], 32);
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "app", 10), 31);
+}
+
 /* Nobody compares a mapping with a million others. */
 static void test_map_flood(void **state)
 {
@@ -140,7 +198,7 @@ static void test_no_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_maps_in_time), T(test_map_flood), T(test_maps_through_fork_and_exit),
+		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit),
 		T(test_maps_after_exec), T(test_kernel), T(test_no_agent),
 	};
 

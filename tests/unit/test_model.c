@@ -66,6 +66,32 @@ static void test_exec(void **state)
 	assert_int_equal(of_process("web01", "ls", 10), 6);
 }
 
+/* A runs B runs C, as wrappers do: C gets the page tables that A gave back, the process stays one */
+static void test_exec_chain(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "a");
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, CODE, 1);
+	gen_proc(&g, VMPROF_MSG_EXEC, 3000, CR3_B, 10, 1, 0, "a");
+	gen_proc(&g, VMPROF_MSG_EXEC, 3001, CR3_B, 10, 1, VMPROF_PROC_EXEC_DONE, "b");
+	gen_map(&g, 3001, CR3_B, 10, PROG, 100, "/bin/b");
+	gen_guest(&g, GEN_VM, 3500, CR3_B, 3, CODE, 2);
+	gen_proc(&g, VMPROF_MSG_EXEC, 4000, CR3_A, 10, 1, 0, "b");
+	gen_proc(&g, VMPROF_MSG_EXEC, 4001, CR3_A, 10, 1, VMPROF_PROC_EXEC_DONE, "c");
+	gen_map(&g, 4001, CR3_A, 10, PROG, 101, "/bin/c");
+	gen_guest(&g, GEN_VM, 4500, CR3_A, 3, CODE, 4);
+	gen_exit(&g, 5000, CR3_A, 10, "c", 0x400000, 0x500000, 101, "/bin/c");
+	finish();
+	run(VMP_BY_FUNCTION | VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "a", 10), 1);
+	assert_int_equal(of_process("web01", "b", 10), 2);
+	assert_int_equal(of_process("web01", "c", 10), 4);
+	assert_int_equal(of_function("web01", "[b+0x1000]", "b"), 2);
+	assert_int_equal(of_function("web01", "[c+0x1000]", "c"), 4);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 1);	/* nobody told what A had mapped */
+}
+
 static void vfork_story(uint32_t thread)
 {
 	gen_hello(&g, 1500, 1, 0);
@@ -232,7 +258,7 @@ static void test_pid_reuse_and_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_cr3_reuse), T(test_same_cr3_in_two_vms), T(test_exec), T(test_vfork),
+		T(test_cr3_reuse), T(test_same_cr3_in_two_vms), T(test_exec), T(test_exec_chain), T(test_vfork),
 		T(test_vfork_of_threaded), T(test_threads), T(test_lost_begin), T(test_lost_fork), T(test_pti),
 		T(test_no_pti), T(test_out_of_order), T(test_pid_reuse_and_names),
 	};
