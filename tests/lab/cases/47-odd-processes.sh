@@ -1,15 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared
-# address space; and kernel modules that come and go while the session runs.
+# Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared address space, on
+# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place; a BPF program; and
+# kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 22
+plan 41
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
-lab_guest_put web01 "$LAB_SHARE/storm/odd" /opt/storm
+lab_guest_put web01 "$LAB_SHARE"/storm/{odd,plugin.so,second.so} /opt/storm
+lab_ssh web01 'cd /opt/storm && for n in first second third swap bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
+	cp odd odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
 # a program that only a container sees, in namespaces of its own, as another user
 lab_ssh web01 'cat > /opt/storm/container; chmod 755 /opt/storm/container' <<'END'
 #!/bin/sh
@@ -20,44 +23,99 @@ mkdir -p /mnt/app /mnt/proc /mnt/lib64 /mnt/lib /mnt/usr
 for d in usr lib lib64; do mount --bind /$d /mnt/$d; done
 cp /opt/storm/odd /mnt/app/only-here
 chmod 711 /mnt/app/only-here
-exec chroot --userspec=65534:65534 /mnt /app/only-here plain 60
+exec chroot --userspec=65534:65534 /mnt /app/only-here plain 600
 END
+# below the root's file system, above it memory
+lab_ssh web01 'cat > /opt/storm/overlay; chmod 755 /opt/storm/overlay' <<'END'
+#!/bin/sh
+# in a new mount namespace
+mount --make-rprivate /
+mount -t tmpfs none /mnt
+mkdir /mnt/up /mnt/work /mnt/merged
+mount -t overlay overlay -o lowerdir=/opt/storm,upperdir=/mnt/up,workdir=/mnt/work /mnt/merged
+exec /mnt/merged/odd-overlay plain 14
+END
+# in_cgroup NAME CMD - in the background of web01, in a cgroup of its own
+in_cgroup() { case_guest_run web01 "mkdir -p /sys/fs/cgroup/$1 && echo \$\$ > /sys/fs/cgroup/$1/cgroup.procs && $2"; }
+# symbols_come - modules changed: wait until the host has heard of it, and has all symbols again
+symbols_whole() { vmprof status --json | jq '.domains[] | select(.name == "web01").agent.kernel_symbols'; }
+symbols_come()
+{
+	local end=$((SECONDS + 15))
+	until [ "$(symbols_whole)" = false ] || [ $SECONDS -ge $end ]; do sleep 0.1; done
+	end=$((SECONDS + 120))
+	until [ "$(symbols_whole)" = true ] || [ $SECONDS -ge $end ]; do sleep 0.5; done
+}
 
 f=/out/odd.vmprof
 rm -f $f
+case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
+sleep 2
 ok "start" vmprof start --domain web01 --period 500us --output $f
-case_guest_run web01 'exec /opt/storm/odd memfd 60'
-case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 60'
-case_guest_run web01 'exec /opt/storm/odd shared 60'
-case_guest_run web01 'exec unshare --mount --pid --fork /opt/storm/container'
-sleep 4
-# a large module, then small ones, which may lie where it was; the agent looks each two seconds
+case_guest_run web01 'exec /opt/storm/odd memfd 600'
+case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'
+case_guest_run web01 'exec /opt/storm/odd shared 600'
+in_cgroup lab-odd 'exec unshare --mount --pid --fork /opt/storm/container'
+in_cgroup lab-short 'for i in 1 2 3 4 5 6 7 8; do /opt/storm/odd-short plain 0.5; done'
+case_guest_run web01 'exec /opt/storm/odd-setuid plain 14'
+case_guest_run web01 'exec /opt/storm/odd-first chain 4'
+case_guest_run web01 'exec unshare --mount /opt/storm/overlay'
+ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
+lab_ssh web01 'pkill odd-bpf'
+# a large module, then small ones, which may lie where it was; each lives until its names have been read
 ok "a kernel module is loaded" lab_ssh web01 'modprobe raid6_pq'
-sleep 10
+symbols_come
 ok "... and unloaded" lab_ssh web01 'modprobe -r raid6_pq'
-sleep 4
+symbols_come
 for module in rmd160 wp512; do
-	ok "$module is loaded, works" lab_ssh web01 "ln -sf odd /opt/storm/odd-$module && modprobe $module && /opt/storm/odd-$module hash 10"
+	ok "$module is loaded" lab_ssh web01 "modprobe $module"
+	symbols_come
+	ok "... works" lab_ssh web01 "/opt/storm/odd-$module hash 6"
 	ok "... and is unloaded" lab_ssh web01 "modprobe -r $module"
-	sleep 4
+	symbols_come
 done
 ok "stop" vmprof stop
-lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here' > /dev/null 2>&1
+lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here
+	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-short' > /dev/null 2>&1
 case_report $f || bail "report"
+vmprof export -f json $f > /run/lab/export.json || bail "export"
+vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/places.json || bail "report by cgroup"
 vmprof report --limit 12 $f 2>&1 | sed 's/^/# /'
 
 # samples FUNCTION - of user code
 samples() { case_json "[.domains[0].rows[] | select(.side == \"guest_user\" and .function == \"$1\") | .samples] | add // 0"; }
 process() { case_json "[.domains[0].rows[] | select(.function == \"$1\") | .process] | unique | join(\" \")"; }
+# of PROCESS FUNCTION - samples of a process's function
+of() { case_json "[.domains[0].rows[] | select(.process == \"$1\" and .function == \"$2\") | .samples] | add // 0"; }
+# path PROCESS - of the file that its function is in
+path() { jq -r "[.rows[] | select(.process == \"$1\" and .function == \"odd_plain_work\") | .path] | unique | join(\" \")" /run/lab/export.json; }
+# places PROCESS VALUE - what is known of where it was
+places() { jq -r "[.domains[0].rows[] | select(.process == \"$1\" and .function == \"odd_plain_work\") | $2] | unique | map(tostring) | join(\" \")" /run/lab/places.json; }
 at_least "a program in memory only has its function" "$(samples odd_memfd_work)" 100
 at_least "one whose file was deleted" "$(samples odd_deleted_work)" 100
 is "... and its process" "$(process odd_deleted_work)" odd-deleted
 at_least "a child in its parent's address space" "$(samples odd_shared_work)" 100
 is "... under the name that both have" "$(process odd_shared_work)" odd
-at_least "a program that only a container sees" "$(samples odd_plain_work)" 100
-is "... and its process" "$(process odd_plain_work)" only-here
-is "... with the path that the container sees" \
-	"$(case_json '[.domains[0].rows[] | select(.function == "odd_plain_work") | .module] | unique | join(" ")')" only-here
+at_least "a program that only a container sees" "$(of only-here odd_plain_work)" 100
+is "... with the path that the container sees" "$(path only-here)" /app/only-here
+is "... the number that it has there" "$(places only-here .nspid)" 1
+is "... and its cgroup" "$(places only-here .cgroup)" /lab-odd
+at_least "programs that live for a moment" "$(of odd-short odd_plain_work)" 50
+is "... have theirs" "$(places odd-short .cgroup)" /lab-short
+at_least "a program on an overlay" "$(of odd-overlay odd_plain_work)" 100
+is "... with its path there" "$(path odd-overlay)" /mnt/merged/odd
+at_least "a program that is set-user-ID, and that nobody may read" "$(of odd-setuid odd_plain_work)" 100
+for nth in first second third; do
+	at_least "the $nth of a chain of programs" "$(of odd-$nth odd_${nth}_work)" 50
+	is "... in no other one's name" "$(process odd_${nth}_work)" odd-$nth
+done
+for lib in plugin second; do
+	at_least "code of $lib.so" "$(of odd-swap storm_${lib}_work)" 100
+done
+at_least "each of them half of the time" \
+	"$(awk -v a="$(of odd-swap storm_plugin_work)" -v b="$(of odd-swap storm_second_work)" 'BEGIN { print a + b ? 100 * (a < b ? a : b) / (a + b) : 0 }')" 30
+at_least "a BPF program has its name" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "odd-bpf" and .module == "[bpf]" and (.function | test("^bpf_prog_[0-9a-f]+_odd$"))) | .samples] | add // 0')" 100
 at_least "code of the module that came later, and went, has names" \
 	"$(case_json '[.domains[0].rows[] | select(.module == "[raid6_pq]" and (.function | test("^raid6_"))) | .samples] | add // 0')" 5
 # hashed PROCESS MODULE - samples of the module's functions in the process

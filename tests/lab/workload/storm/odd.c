@@ -6,10 +6,16 @@
  *	odd deleted SECONDS	one whose file is gone (argv[0] is removed)
  *	odd shared SECONDS	a child that shares its parent's address space (CLONE_VM)
  *	odd plain SECONDS
+ *	odd-first chain SECONDS	three programs, of which each runs the next one
+ *	odd swap SECONDS	two libraries that are loaded and unloaded in turns; 3: never at one place
+ *	odd bpf SECONDS		a BPF program of this name
  *	odd-NAME hash SECONDS	the kernel hashes for it, in its module NAME
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <linux/bpf.h>
 #include <linux/if_alg.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +26,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +58,9 @@ WORK(odd_plain_work)
 WORK(odd_memfd_work)
 WORK(odd_deleted_work)
 WORK(odd_shared_work)
+WORK(odd_first_work)
+WORK(odd_second_work)
+WORK(odd_third_work)
 
 static int share(void *arg)
 {
@@ -69,6 +79,95 @@ static int from_memory(char **argv)
 		return 1;
 	fexecve(fd, again, environ);
 	return 1;
+}
+
+static int run(const char *dir, const char *name, char **argv)
+{
+	char path[256];
+	char *next[] = { path, argv[1], argv[2], NULL };
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	execv(path, next);
+	return 1;
+}
+
+static int chain(char **argv)
+{
+	char *name = strrchr(argv[0], '-'), *dir = dirname(strdup(argv[0]));
+
+	if (!name)
+		return 1;
+	if (!strcmp(name, "-first")) {
+		odd_first_work(seconds);
+		return run(dir, "odd-second", argv);
+	}
+	if (!strcmp(name, "-second")) {
+		odd_second_work(seconds);
+		return run(dir, "odd-third", argv);
+	}
+	odd_third_work(seconds);
+	return 0;
+}
+
+/* Does one lie where the other was? */
+static int swap(const char *dir)
+{
+	static const char *const names[] = { "plugin", "second" };
+	double end = now() + seconds, until;
+	void (*work)(unsigned long rounds), (*before)(unsigned long rounds) = NULL;
+	char path[256], symbol[64];
+	int i, at_one_place = 0;
+	void *lib;
+
+	for (i = 0; now() < end; i = !i) {
+		snprintf(path, sizeof(path), "%s/%s.so", dir, names[i]);
+		snprintf(symbol, sizeof(symbol), "storm_%s_work", names[i]);
+		lib = dlopen(path, RTLD_NOW);
+		work = lib ? (void (*)(unsigned long))dlsym(lib, symbol) : NULL;
+		if (!work)
+			return 1;
+		at_one_place += work == before;
+		before = work;
+		for (until = now() + 0.5; now() < until; )
+			work(100000);
+		dlclose(lib);
+	}
+	return at_one_place ? 0 : 3;
+}
+
+#define BPF_INSNS	2000
+
+/* Additions; the kernel is asked to run it again and again */
+static int bpf(void)
+{
+	static struct bpf_insn insns[BPF_INSNS];
+	static const char license[] = "GPL";
+	double end = now() + seconds;
+	union bpf_attr attr;
+	char data[64] = { 0 };
+	int fd, i;
+
+	insns[0] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K };
+	for (i = 1; i < BPF_INSNS - 1; i++)
+		insns[i] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .imm = i };
+	insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT };
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
+	attr.insns = (unsigned long)insns;
+	attr.insn_cnt = BPF_INSNS;
+	attr.license = (unsigned long)license;
+	strcpy(attr.prog_name, "odd");
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	while (fd >= 0 && now() < end) {
+		memset(&attr, 0, sizeof(attr));
+		attr.test.prog_fd = (unsigned int)fd;
+		attr.test.data_in = (unsigned long)data;
+		attr.test.data_size_in = sizeof(data);
+		attr.test.repeat = 1000;
+		if (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
+			return 1;
+	}
+	return fd < 0;
 }
 
 static int hash(const char *name)
@@ -95,6 +194,12 @@ int main(int argc, char **argv)
 	seconds = atof(argv[2]);
 	if (!strcmp(argv[1], "memfd"))
 		return from_memory(argv);
+	if (!strcmp(argv[1], "chain"))
+		return chain(argv);
+	if (!strcmp(argv[1], "swap"))
+		return swap(dirname(strdup(argv[0])));
+	if (!strcmp(argv[1], "bpf"))
+		return bpf();
 	if (!strcmp(argv[1], "hash"))
 		return hash(strrchr(argv[0], '-') + 1);
 	if (!strcmp(argv[1], "in-memory")) {
