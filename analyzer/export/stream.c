@@ -168,7 +168,7 @@ static int learn_group(struct stream *st, uint32_t group)
 		return err;
 	new.whose = whose_of(st, g, &owner);
 	/* an idle task may be wanted where others are not */
-	new.idle_wanted = new.wanted;
+	new.idle_wanted = new.wanted && g->from.kind == VMP_KIND_GUEST_KERNEL;
 	new.wanted = new.wanted && vmp_chosen_owner(st->m, st->c, &g->from, &owner);
 	return vmp_vec_push(&st->known, new);
 }

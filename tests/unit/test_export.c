@@ -497,6 +497,45 @@ static void test_threads(void **state)
 	assert_non_null(memmem(output, output_len, "worker-b", 8));
 }
 
+/* Idle tasks borrow a process's address space: their time is theirs, also where only one of both is asked for */
+static void test_idle(void **state)
+{
+	static const char app[] = "web01:app    10 [000]     0.000001000:    1000000 cycles:\n\tffffffff81000000 do_io (vmlinux)\n\n";
+	static const char idle[] = "web01:swapper     0 [000]     0.000001100:    1000000 cycles:\n"
+				   "\tffffffff81000100 default_idle (vmlinux)\n\n";
+	char both[512];
+
+	(void)state;
+	gen_begin(&g, path);
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T do_io\nffffffff81000100 T default_idle\nffffffff81001000 T end\n");
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 0, GEN_KERNEL, 1);
+	gen_guest(&g, GEN_VM, 2100, CR3_A, 0, GEN_KERNEL + 0x100, 1);
+	gen_records_flush(&g, 0, 2000, 2100);
+	gen_end(&g);
+	snprintf(both, sizeof(both), "%s%s", app, idle);
+	load();
+	write_as("perf-script", 0);
+	assert_string_equal(output, both);
+	choice.comm = "swapper";
+	load();
+	write_as("perf-script", 0);
+	assert_string_equal(output, idle);
+	choice.comm = "app";
+	load();
+	write_as("perf-script", 0);
+	assert_string_equal(output, app);
+	choice.comm = NULL;
+	choice.pid = 0;
+	load();
+	write_as("perf-script", 0);
+	assert_string_equal(output, idle);
+}
+
 /* One process in two cgroups of its life: two rows, where they are shown */
 static void test_containers(void **state)
 {
@@ -826,7 +865,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_table), T(test_filters), T(test_addresses), T(test_threads), T(test_containers),
 		T(test_xml_threads), T(test_xml_events), T(test_order_of_time),
-		T(test_gap), cmocka_unit_test(test_order), T(test_spool),
+		T(test_idle), T(test_gap), cmocka_unit_test(test_order), T(test_spool),
 		T(test_hostile), T(test_packed), T(test_failed_output),
 #ifdef HAVE_CAPSTONE
 		cmocka_unit_test(test_decode), T(test_instruction_mix),
