@@ -8,6 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/smp.h>
 #include <asm/processor.h>
+#include "compat/compat.h"
 #include "counters.h"
 #include "sampler.h"
 #include "session.h"
@@ -289,14 +290,6 @@ void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *sta
 	stats->instructions = ctr->sum_instructions + vmph_counters_instructions(ctr);
 }
 
-static u64 vmph_rdpmc(u32 counter)
-{
-	u32 low, high;
-
-	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (counter));
-	return low | (u64)high << 32;
-}
-
 /*
  * perf_event_read_local() would do, but is not exported; this is what it does for an event of a
  * CPU, but that the count is left to perf: what it has read, and what the counter did since.
@@ -308,7 +301,7 @@ static bool vmph_read_here(const struct vmph_counters *ctr, struct perf_event *e
 	if (!event || READ_ONCE(event->oncpu) != smp_processor_id())
 		return false;
 	before = local64_read(&event->hw.prev_count);
-	now = vmph_rdpmc(event->hw.event_base_rdpmc);
+	rdpmcl(event->hw.event_base_rdpmc, now);
 	*value = local64_read(&event->count) + ((now - before) & ctr->mask);
 	return true;
 }

@@ -18,6 +18,10 @@
 #define wrmsrq(msr, value)	wrmsrl(msr, value)
 #endif
 
+#ifndef rdpmcl
+#define rdpmcl(counter, value)	((value) = rdpmc(counter))
+#endif
+
 /* Kernels before these accessors had writable flags */
 #ifndef VMPH_HAVE_VM_FLAGS_SET
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)

@@ -12,7 +12,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define min(a, b)		((a) < (b) ? (a) : (b))
+#define clamp(v, low, high)	((v) < (low) ? (low) : (v) > (high) ? (high) : (v))
+#define GENMASK_ULL(high, low)	(~0ULL << (low) & ~0ULL >> (63 - (high)))
 #define min_t(type, a, b)	min((type)(a), (type)(b))
 #define IS_ERR(p)		((unsigned long)(p) >= -4095UL)
 #define PTR_ERR(p)		((long)(p))
@@ -40,12 +41,23 @@ static inline int fls(unsigned int x)
 
 #define rdmsrq(msr, value)	((value) = kernel_rdmsr(msr))
 #define wrmsrq(msr, value)	kernel_wrmsr((msr), (value))
+#define rdpmcl(counter, value)	((value) = kernel_rdpmc(counter))
 
 u64 kernel_rdmsr(u32 msr);
 void kernel_wrmsr(u32 msr, u64 value);
+u64 kernel_rdpmc(u32 counter);
 u32 cpuid_eax(u32 leaf);
 u32 cpuid_ecx(u32 leaf);
 bool boot_cpu_has(int feature);
+
+#define X86_VENDOR_INTEL	0
+#define X86_VENDOR_AMD		2
+
+struct cpuinfo_x86 {
+	u8 x86_vendor;
+};
+
+extern struct cpuinfo_x86 boot_cpu_data;
 
 /* ------------------------------------------------------------------- perf */
 
@@ -63,7 +75,11 @@ typedef u64 local64_t;
 struct perf_event {
 	struct perf_event_attr attr;
 	struct { void (*read)(struct perf_event *event); } *pmu;
-	struct { struct { u64 config; } branch_reg; } hw;
+	struct {
+		struct { u64 config; } branch_reg;
+		local64_t prev_count;
+		u32 event_base_rdpmc;
+	} hw;
 	local64_t count;
 	int state, oncpu, cpu;
 };
@@ -111,7 +127,10 @@ struct kvm {
 
 struct kvm_vcpu {
 	struct kvm *kvm;
-	struct { u32 hflags; } arch;
+	struct {
+		u32 hflags;
+		u64 l1_tsc_offset, l1_tsc_scaling_ratio;
+	} arch;
 };
 
 struct kprobe {

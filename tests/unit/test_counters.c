@@ -24,7 +24,20 @@ static struct {
 	int used, made, left;	/* on a counter; made at all; not released */
 	u64 counts[EVENTS];	/* what the event made as number n has counted in the end */
 	struct perf_event *event[EVENTS];
+	u64 hardware[EVENTS];	/* what the counter of that event has */
 } perf;
+
+struct cpuinfo_x86 boot_cpu_data = { X86_VENDOR_AMD };
+
+u32 cpuid_eax(u32 leaf)
+{
+	return leaf == 0xa ? 40 << 16 | 4 : 0;
+}
+
+u64 kernel_rdpmc(u32 counter)
+{
+	return perf.hardware[counter];
+}
 
 static char logged[256];
 
@@ -70,6 +83,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	event->cpu = cpu;
 	event->pmu = (void *)&pmu;
 	event->count = perf.counts[perf.made];
+	event->hw.event_base_rdpmc = perf.made;
 	perf.event[perf.made++] = event;
 	perf.left++;
 	if (!attr->disabled)
@@ -230,23 +244,38 @@ static void test_delta(void **state)
 	perf.event[2]->count = 1400;
 	assert_delta(0, 1000, 2000);
 	assert_delta(1, 400, 100);
+	/* the counter has gone on since perf looked at it, and has wrapped */
 	perf.event[0]->count += 10;
-	perf.event[3]->count += 30;
+	perf.event[3]->hw.prev_count = (1ULL << 48) - 10;
+	perf.hardware[3] = 20;
 	assert_delta(1, 0, 0);
 	assert_delta(0, 10, 30);
+	/* amid an update: perf has taken what the counter had, and not added it yet */
+	perf.event[3]->hw.prev_count = 20;
+	assert_false(vmph_counters_delta(&cpu.counters, perf.event[0], &unused, &unused));
+	perf.event[3]->count += 30;
+	perf.hardware[3] = 25;
+	perf.event[0]->count += 7;
+	assert_delta(0, 7, 5);
 	/* not while they count elsewhere */
 	perf.event[3]->oncpu = 1;
 	assert_false(vmph_counters_delta(&cpu.counters, perf.event[0], &unused, &unused));
 	vmph_counters_disarm(&cpu);
-	/* instructions of both sides: then the cycles are, too */
+	/* instructions of both sides: then the cycles are, too; an Intel processor tells how wide they are */
+	boot_cpu_data.x86_vendor = X86_VENDOR_INTEL;
 	perf.counters = 4;
 	perf.made = 0;
+	memset(perf.hardware, 0, sizeof(perf.hardware));
 	assert_int_equal(vmph_counters_arm(&cpu), 0);
 	perf.event[0]->count = 1000;
 	perf.event[2]->count = 1400;
 	perf.event[5]->count = 2100;
 	assert_delta(0, 1400, 2100);
 	assert_delta(1, 0, 0);
+	perf.event[5]->hw.prev_count = (1ULL << 40) - 1;
+	perf.hardware[5] = 8;
+	assert_delta(0, 0, 9);
+	boot_cpu_data.x86_vendor = X86_VENDOR_AMD;
 	vmph_counters_disarm(&cpu);
 	assert_int_equal(perf.left, 0);
 }
