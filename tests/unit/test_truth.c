@@ -226,20 +226,20 @@ static void test_axis(void **state)
 	vmp_space_deinit(&space);
 }
 
-/* The NMI that was held back on the way into the guest names no exit */
-static void test_exit_of(void **state)
+/* On the way into the guest the NMI stands in place of the reason before */
+static void test_held_back(void **state)
 {
 	struct vmprof_sample s = { .flags = VMPROF_SF_VCPU, .exit_reason = 0x400 };
 	struct exact_overflow o = { .exit = 0x400 };
 
 	(void)state;
-	assert_true(names_its_exit(&s, &o));
+	assert_false(held_back(&s, &o));
 	s.exit_reason = SVM_EXIT_NMI;
-	assert_false(names_its_exit(&s, &o));
+	assert_true(held_back(&s, &o));
 	o.exit = SVM_EXIT_NMI;
-	assert_true(names_its_exit(&s, &o));
+	assert_false(held_back(&s, &o));
 	s.flags = 0;
-	assert_false(names_its_exit(&s, &o));
+	assert_true(held_back(&s, &o));
 }
 
 /* A process has the CR3 that most of its overflows had; its other samples are held against that, too. */
@@ -284,7 +284,7 @@ int main(void)
 		cmocka_unit_test(test_overflow_of),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
-		cmocka_unit_test(test_exit_of),
+		cmocka_unit_test(test_held_back),
 		cmocka_unit_test(test_host_processes),
 	};
 
