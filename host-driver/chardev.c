@@ -2,8 +2,9 @@
 /*
  * chardev.c - /dev/vmprof: the device's operations, as include/vmprof/uapi.h has them.
  *
- * User memory is copied before session->lock is taken and after it is released:
- * mmap() comes in under the mmap lock and takes session->lock inside it.
+ * User memory is copied before session->lock is taken and after it is released, and mmap(), which
+ * comes in under the mmap lock, takes no lock of ours: START holds session->lock while it waits
+ * for CPU hotplug, and others hold that back while they wait for mmap locks.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -140,14 +141,11 @@ static int vmph_mmap(struct file *file, struct vm_area_struct *vma)
 	struct vmph_session *session = file->private_data;
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 cpu = offset >> VMPROF_MMAP_CPU_SHIFT;
-	int err = -EINVAL;
 
-	mutex_lock(&session->lock);
-	if (session->state != VMPH_OPEN && cpu < nr_cpu_ids && cpu_possible(cpu))
-		err = vmph_ringmem_mmap(&session->cpus[cpu]->mem, vma,
-					offset - (cpu << VMPROF_MMAP_CPU_SHIFT));
-	mutex_unlock(&session->lock);
-	return err;
+	if (!vmph_session_has_rings(session) || cpu >= nr_cpu_ids || !cpu_possible(cpu))
+		return -EINVAL;
+	return vmph_ringmem_mmap(&session->cpus[cpu]->mem, vma,
+				 offset - (cpu << VMPROF_MMAP_CPU_SHIFT));
 }
 
 static __poll_t vmph_poll(struct file *file, poll_table *wait)

@@ -147,8 +147,9 @@ int vmph_session_config(struct vmph_session *session, const struct vmprof_config
 	if (err)
 		goto unlock;
 	err = vmph_alloc_cpus(session);
+	/* what was made is seen by who sees this: mmap() and poll() take no lock */
 	if (!err)
-		WRITE_ONCE(session->state, VMPH_READY);
+		smp_store_release(&session->state, VMPH_READY);
 unlock:
 	mutex_unlock(&session->lock);
 	return err;

@@ -107,6 +107,12 @@ u32 vmph_session_guest_lack(void);
 /** vmph_session_tasks() - Take @told. Return: as VMPROF_IOC_TASKS. */
 int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *told);
 
+/** vmph_session_has_rings() - CONFIG has succeeded; from then on cpus stays until the end. */
+static inline bool vmph_session_has_rings(struct vmph_session *session)
+{
+	return smp_load_acquire(&session->state) != VMPH_OPEN;	/* pairs with CONFIG's release */
+}
+
 /** vmph_session_readable() - Has a reader that will sleep otherwise something to do? */
 bool vmph_session_readable(struct vmph_session *session);
 
