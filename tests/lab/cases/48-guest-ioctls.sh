@@ -7,7 +7,7 @@ plan 7
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
-lab_guest_put web01 "$LAB_SHARE/storm/ioctls" /opt/storm
+lab_guest_put web01 "$LAB_SHARE/ioctls/ioctls" /opt/ioctls
 lab_ssh web01 'systemctl stop vmprof-agent; modprobe vmprof_guest'
 boot=$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)
 # bytes_at ADDRESS: of the kernel's symbol there, by VMPG_IOC_SYMBOL
@@ -19,8 +19,8 @@ bytes_at()
 read -r program next <<< "$(lab_ssh web01 "grep -F '[bpf]' /proc/kallsyms | sort | head -2 | cut -d' ' -f1 | tr '\n' ' '")"
 bytes=$(bytes_at "$program")
 ok "it knows how long a BPF program is: ${bytes:-?} bytes" [ "${bytes:-0}" -gt 0 -a "${bytes:-0}" -le $((0x${next:-0} - 0x${program:-0})) ]
-fails "the device is root's and the agent's" lab_ssh web01 'setpriv --reuid 65534 --clear-groups /opt/storm/ioctls 1 1'
-like "a million calls" "$(lab_ssh web01 '/opt/storm/ioctls 1000000 1' 2>&1)" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
+fails "the device is root's and the agent's" lab_ssh web01 'setpriv --reuid 65534 --clear-groups /opt/ioctls/ioctls guest 1 1'
+like "a million calls" "$(lab_ssh web01 '/opt/ioctls/ioctls -t 2 guest 1000000 1' 2>&1)" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
 is "the guest is the same" "$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)" "$boot"
 ok "the module can be unloaded" lab_ssh web01 'rmmod vmprof_guest'
 ok "... and serves the agent again" lab_ssh web01 'systemctl start vmprof-agent && grep -q "^vmprof_guest " /proc/modules'

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# long: yes
+# lab-only: yes
+# A million calls of nonsense and half sense on the host module's device, beside a VM that it may sample.
+. /src/tests/lab/lib.sh
+. /src/tests/lab/cases/tiny.sh
+plan 8
+
+vmprof stop >/dev/null 2>&1
+lab_guests_destroy
+ok "the module loads" modprobe vmprof
+vm >vm.said 2>&1 &
+pid=$!
+ok "a VM runs" lab_wait 30 grep -q ready vm.said
+echo 20000 >/proc/sys/kernel/perf_event_max_sample_rate
+said=$(ioctls -t 3 -p $pid host 1000000 1 2>&1)
+echo "# $said"
+# has FIELD - its number
+has() { grep -o " $1=[0-9]*" <<<"$said" | cut -d= -f2; }
+like "a million calls" "$said" '^999999 calls, [1-9][0-9]{5,} of them succeeded'
+at_least "sessions were started" "$(has start)" 100
+at_least "... and sampled" "$(has records)" 1000
+ok "the VM has not noticed" kill -0 $pid
+kill $pid
+ok "the module can be unloaded" modprobe -r vmprof
+modprobe vmprof
+like "... and works" "$(ringdump query)" 'version=5 '
+echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate
+finish
