@@ -18,7 +18,8 @@ help:
 	@echo
 	@echo '  make check-unit    unit, golden and fuzz-corpus tests with sanitizers, on this machine'
 	@echo '  make check-lab     the lab tests on LAB_SUITE, a short form on the other suite and on an Intel host'
-	@echo '  make check-long    the cases of the lab that take longer, on both suites and on an Intel host'
+	@echo '  make check-long    the cases of the lab that take longer, on both suites and on an Intel host,'
+	@echo '                     and both modules on a debug kernel'
 	@echo '  make check-truth   captures of real workloads beside the emulator'"'"'s exact counts'
 	@echo '  make check-hw      the lab tests on this machine itself: a real KVM host with a PMU'
 	@echo '  make fuzz          what reads foreign bytes, with libFuzzer in a root of the lab: FUZZ="frame sftp ...",'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * follow.c - reads /dev/vmprof_guest as the daemon does, with one snapshot after the other, until
+ * follow.c - reads /dev/vmprof_guest as the daemon does, with a snapshot at each tenth reading, until
  * SIGTERM: counts what is told by kind, and what is wrong about it.
  */
 #include <errno.h>
@@ -81,8 +81,8 @@ int main(void)
 	struct vmpg_lost lost;
 	struct pollfd p = { .events = POLLIN };
 	__u64 token = 1;
+	unsigned int i, reads = 0;
 	int snapped = 1;
-	unsigned int i;
 
 	sigaction(SIGTERM, &term, NULL);
 	p.fd = open("/dev/" VMPG_DEVICE_NAME, O_RDWR | O_NONBLOCK);
@@ -93,7 +93,7 @@ int main(void)
 	printf("follows\n");
 	fflush(stdout);
 	while (!stop) {
-		if (snapped && !ioctl(p.fd, VMPG_IOC_SNAPSHOT, &token)) {
+		if (snapped && reads++ % 10 == 0 && !ioctl(p.fd, VMPG_IOC_SNAPSHOT, &token)) {
 			token++;
 			snapped = 0;
 		}
