@@ -85,9 +85,10 @@ new_root()
 }
 
 # All that there is, but the databases, logs and caches of rpm and dpkg
+# but what package managers write, and where other work in the root under this copy may write meanwhile
 everything()
 {
-	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /src -o -path /out -o -path /var/lib/rpm -o -path /root/.rpmdb \
+	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /var/lib/rpm -o -path /root/.rpmdb \
 		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache/debconf -o -path /var/cache/man -o -path /var/cache/ldconfig -o -path /etc/ld.so.cache \) -prune \
 		-o -printf '%M %U %G %p %l\n' | sort
 }
