@@ -5,8 +5,9 @@
  * NMI rules.  Everything reachable from the two handlers runs in NMI context,
  * on any interrupted code: scheduler, KVM, page faults, other modules.  So:
  *   - no locks, no allocation, no printk, no sleeping, no RCU waiting;
- *   - memory that a user can unmap is only read by copy_from_user_nmi(),
- *     memory that may not be there by copy_from_kernel_nofault();
+ *   - memory that a user can unmap is only read by copy_from_user_nmi(), or by
+ *     what task.h has in its place; memory that may not be there by
+ *     copy_from_kernel_nofault();
  *   - what is shared with other contexts is one word, read and written whole;
  *     tables are bounded and claimed by cmpxchg;
  *   - the ring belongs to this pCPU; the reader is woken through irq_work;
