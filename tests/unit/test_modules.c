@@ -40,6 +40,14 @@ static void text(uint64_t seen, const char *symbols)
 	gen_agent_flush(&g, GEN_VM, seen);
 }
 
+/* The first piece of one, whose others do not come */
+static void text_begins(void)
+{
+	struct vmprof_ksyms part = { .total = 4096 };
+
+	gen_frame(&g, VMPROF_MSG_KSYMS, &part, sizeof(part), KERNEL, strlen(KERNEL));
+}
+
 static void changed(uint64_t since, uint64_t tsc)
 {
 	gen_modules(&g, since, tsc);
@@ -145,13 +153,11 @@ static void test_by_arrival_in_doubt(void **state)
 /* Of a text that did not come, or not to its end, it is known that another one was true */
 static void test_text_is_missing(void **state)
 {
-	struct vmprof_ksyms part = { .total = 4096 };
-
 	(void)state;
 	begin();
 	text(2000, KERNEL OLD STAYS);
 	changed(10000, 12000);
-	gen_frame(&g, VMPROF_MSG_KSYMS, &part, sizeof(part), KERNEL, strlen(KERNEL));
+	text_begins();
 	gen_agent_flush(&g, GEN_VM, 14000);
 	finish();
 	assert_name(9999, AT_OLD, "old_fn");
@@ -163,13 +169,11 @@ static void test_text_is_missing(void **state)
 /* Modules changed while the text was sent: the next one tells of both changes */
 static void test_two_changes(void **state)
 {
-	struct vmprof_ksyms part = { .total = 4096 };
-
 	(void)state;
 	begin();
 	text(2000, KERNEL OLD STAYS);
 	changed(10000, 12000);
-	gen_frame(&g, VMPROF_MSG_KSYMS, &part, sizeof(part), KERNEL, strlen(KERNEL));
+	text_begins();
 	changed(12000, 14000);
 	text(16000, KERNEL NEW STAYS);
 	finish();
@@ -183,11 +187,9 @@ static void test_two_changes(void **state)
 /* A module that came before the first text was whole: what lay there before is not known */
 static void test_change_before_the_first(void **state)
 {
-	struct vmprof_ksyms part = { .total = 4096 };
-
 	(void)state;
 	begin();
-	gen_frame(&g, VMPROF_MSG_KSYMS, &part, sizeof(part), KERNEL, strlen(KERNEL));
+	text_begins();
 	changed(3000, 4000);
 	text(5000, KERNEL NEW);
 	finish();
@@ -199,11 +201,9 @@ static void test_change_before_the_first(void **state)
 /* A session that ended before its one text was there */
 static void test_part_of_the_only_one(void **state)
 {
-	struct vmprof_ksyms part = { .total = 4096 };
-
 	(void)state;
 	begin();
-	gen_frame(&g, VMPROF_MSG_KSYMS, &part, sizeof(part), KERNEL, strlen(KERNEL));
+	text_begins();
 	finish();
 	assert_name(2000, GEN_KERNEL + 0x1010, "do_work");
 }
