@@ -325,11 +325,11 @@ bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
 	}
 	if (!vmph_read_here(ctr, ctr->instructions[side], &i))
 		return false;
+	/* this came amid an update of perf's: the next will tell */
+	if ((s64)(c - ctr->last_cycles[side]) < 0 || (s64)(i - ctr->last_instructions[side]) < 0)
+		return false;
 	*cycles = c - ctr->last_cycles[side];
 	*instructions = i - ctr->last_instructions[side];
-	/* this came amid an update of perf's: the next will tell */
-	if ((s64)*cycles < 0 || (s64)*instructions < 0)
-		return false;
 	ctr->last_cycles[side] = c;
 	ctr->last_instructions[side] = i;
 	return true;

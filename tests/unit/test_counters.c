@@ -252,7 +252,9 @@ static void test_delta(void **state)
 	assert_delta(0, 10, 30);
 	/* amid an update: perf has taken what the counter had, and not added it yet */
 	perf.event[3]->hw.prev_count = 20;
+	unused = 0;
 	assert_false(vmph_counters_delta(&cpu.counters, perf.event[0], &unused, &unused));
+	assert_int_equal(unused, 0);
 	perf.event[3]->count += 30;
 	perf.hardware[3] = 25;
 	perf.event[0]->count += 7;
