@@ -36,6 +36,7 @@ struct vmph_view {
 	struct kvm_vcpu *vcpu;	/* the same, if its state is in guest */
 	struct vmph_guest guest;
 	struct vmph_task task;	/* of the guest */
+	struct vmph_vcpu *known;	/* the current thread, if it is known to be a vCPU's */
 	int slot;		/* of the chosen VM */
 	u32 vm;
 	u32 vcpu_tid;
@@ -66,16 +67,19 @@ static void vmph_look_task(struct vmph_cpu *cpu, struct vmph_view *view)
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
 static __always_inline bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
 {
-	struct vmph_vcpu *known;
+	struct vmph_vcpu *known = view->known;
 	int err;
 
 	view->vm = current->tgid;
 	view->mode = user_mode(regs) ? VMPROF_MODE_VMM_USER : VMPROF_MODE_VMM_KERNEL;
 	if (!view->loaded || user_mode(regs))
 		return true;
-	known = vmph_vcpu_learn(&cpu->session->vms, current->tgid, current->pid);
-	if (!known)
-		return false;		/* the table of vCPUs is full */
+	if (!known) {
+		known = vmph_vcpu_learn(&cpu->session->vms, current->tgid, current->pid);
+		if (!known)
+			return false;		/* the table of vCPUs is full */
+		WRITE_ONCE(cpu->sampled, known);
+	}
 	vmph_steal_ran(cpu->session, known, cpu->cpu);
 	err = vmph_guest_read(view->loaded, &known->verified, view->flags & VMPROF_SF_IRQ_NMI,
 			      &view->guest);
@@ -233,9 +237,17 @@ static void vmph_filtered(struct vmph_cpu *cpu)
 	WRITE_ONCE(page->filtered, page->filtered + 1);
 }
 
-/* Is the current task one of a chosen VM's QEMU? */
-static __always_inline bool vmph_is_vmm(struct vmph_session *session, struct vmph_view *view)
+/* Is the current task one of a chosen VM's QEMU?  Mostly it is the last sample's. */
+static __always_inline bool vmph_is_vmm(struct vmph_cpu *cpu, struct vmph_view *view)
 {
+	struct vmph_vcpu *sampled = READ_ONCE(cpu->sampled);
+	struct vmph_session *session = cpu->session;
+
+	if (sampled && vmph_vcpu_is(sampled, current->tgid, current->pid)) {
+		view->known = sampled;
+		view->slot = READ_ONCE(sampled->slot);
+		return true;
+	}
 	if (session->all && view->loaded)
 		vmph_vms_add(&session->vms, current->tgid);
 	view->slot = vmph_vms_slot(&session->vms, current->tgid);
@@ -267,7 +279,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 		vmph_filtered(cpu);
 		return;
 	}
-	if (vmph_is_vmm(session, &view)) {
+	if (vmph_is_vmm(cpu, &view)) {
 		if (!vmph_look_vmm(cpu, regs, &view)) {
 			vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);
 			return;
@@ -291,7 +303,7 @@ void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *dat
 	u64 tsc = rdtsc();
 
 	vmph_begin(cpu, &cpu->counters.second, &view);
-	if (vmph_stray(&view) || !vmph_is_vmm(cpu->session, &view))
+	if (vmph_stray(&view) || !vmph_is_vmm(cpu, &view))
 		vmph_filtered(cpu);
 	else if (!vmph_look_vmm(cpu, regs, &view))
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_STATE, 1);

@@ -32,6 +32,7 @@ struct vmph_cpu {
 	/* written on this pCPU by the sampler */
 	struct vmph_ring ring;
 	struct vmph_clocks clocks;
+	struct vmph_vcpu *sampled;	/* the last sample's: a hint */
 	struct vmph_tasks_seen tasks;
 	struct irq_work wake;
 	struct vmph_branches branches;	/* before the overflow being recorded */

@@ -32,14 +32,10 @@ static void vmph_steal_waits(struct vmph_session *session, struct vmph_vcpu *vcp
 	}
 }
 
-/* @vcpu's home is pCPU @to, or none (-1) */
-static void vmph_steal_home(struct vmph_session *session, struct vmph_vcpu *vcpu, int to)
+void vmph_steal_home(struct vmph_session *session, struct vmph_vcpu *vcpu, int to)
 {
-	int from;
+	int from = atomic_xchg(&vcpu->last_cpu, to);
 
-	if (atomic_read(&vcpu->last_cpu) == to)
-		return;
-	from = atomic_xchg(&vcpu->last_cpu, to);
 	if (from == to)
 		return;
 	if (from >= 0)
@@ -48,19 +44,12 @@ static void vmph_steal_home(struct vmph_session *session, struct vmph_vcpu *vcpu
 		atomic_inc(&session->cpus[to]->home);
 }
 
-void vmph_steal_ran(struct vmph_session *session, struct vmph_vcpu *vcpu, int cpu)
-{
-	vmph_steal_home(session, vcpu, cpu);
-}
-
-struct vmph_vcpu *vmph_steal_waiter(struct vmph_cpu *cpu)
+struct vmph_vcpu *vmph_steal_search(struct vmph_cpu *cpu)
 {
 	struct vmph_vms *vms = &cpu->session->vms;
 	struct vmph_vcpu *vcpu = READ_ONCE(cpu->waiter);
 	unsigned int i;
 
-	if (atomic_read(&cpu->waiting) <= 0)
-		return NULL;
 	if (vcpu && atomic_read(&vcpu->waits_on) == cpu->cpu)
 		return vcpu;
 	/* the one that came last has gone, an earlier one has not */
@@ -137,7 +126,7 @@ static void vmph_on_sched_switch(void *data, bool preempt, struct task_struct *p
 		vmph_steal_home(session, vcpu, -1);
 		atomic_set(&vcpu->tid, VMPH_TID_GONE);
 	} else if (vcpu) {
-		vmph_steal_home(session, vcpu, cpu);
+		vmph_steal_ran(session, vcpu, cpu);
 		vmph_steal_leave(vcpu, loaded);
 		if (preempt || prev_state == TASK_RUNNING)
 			vmph_steal_waits(session, vcpu, cpu);
@@ -145,7 +134,7 @@ static void vmph_on_sched_switch(void *data, bool preempt, struct task_struct *p
 	vcpu = vmph_steal_find(session, next);
 	if (vcpu) {
 		vmph_steal_waits(session, vcpu, -1);
-		vmph_steal_home(session, vcpu, cpu);
+		vmph_steal_ran(session, vcpu, cpu);
 	}
 }
 

@@ -147,7 +147,7 @@ static u8 vmph_task_find(const struct vmph_tasks *tasks, struct vmph_tasks_seen 
 void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
 		    struct vmph_task *task)
 {
-	memset(task, 0, sizeof(*task));
+	task->noted = false;
 	task->state = VMPROF_TASK_NO_CPU;
 	if (vcpu >= tasks->told.nr_vcpus || !tasks->current_hva[vcpu])
 		return;
@@ -158,15 +158,13 @@ void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen
 	vmph_task_end();
 }
 
-int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
+int vmph_task_tell(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
 		   const struct vmph_task *task)
 {
 	struct vmph_task_seen *slot = vmph_task_slot(seen, vm, task->tid);
 	struct vmprof_rec_task *rec;
 	int err;
 
-	if (task->state != VMPROF_TASK_KNOWN || task->noted)
-		return 0;
 	if (slot->vm != vm || slot->task.tid != task->tid || slot->task.tgid != task->tgid ||
 	    slot->task.flags != task->flags || memcmp(slot->task.comm, task->comm, sizeof(task->comm))) {
 		err = vmph_ring_reserve(ring, VMPROF_REC_TASK, sizeof(*rec), tsc, (void **)&rec);

@@ -62,19 +62,28 @@ bool vmph_tasks_take(struct vmph_tasks *tasks);
  * @seen: Of this pCPU; a task that is in it at the same place with the same numbers is that one.
  *	A name that was changed shows within VMPH_TASK_TRUST + 1 of these looks.
  * @vcpu: As in KVM; its thread is current.
- * @task: Filled.
+ * @task: Filled where its state becomes VMPROF_TASK_KNOWN.
  * Context: NMI or interrupt, on the pCPU.
  */
 void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
 		    struct vmph_task *task);
+
+/** vmph_task_tell() - As vmph_task_note(), for a task that may be new to the reader. */
+int vmph_task_tell(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
+		   const struct vmph_task *task);
 
 /**
  * vmph_task_note() - Write a TASK record if the reader does not know it yet.
  * Context: NMI or interrupt, on the ring's pCPU.
  * Return: 0; -ENOSPC, -EBUSY: the reader does not know, and one loss is counted.
  */
-int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,
-		   const struct vmph_task *task);
+static inline int vmph_task_note(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc,
+				 u32 vm, const struct vmph_task *task)
+{
+	if (task->state != VMPROF_TASK_KNOWN || task->noted)
+		return 0;
+	return vmph_task_tell(seen, ring, tsc, vm, task);
+}
 
 /** vmph_task_copy() - Read the current process's memory.  Return: bytes that were not read. */
 #ifdef __KERNEL__

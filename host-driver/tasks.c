@@ -87,8 +87,3 @@ void vmph_tasks_free(struct vmph_session *session)
 	for (i = 0; i < VMPH_VMS_NR; i++)
 		vmph_tasks_destroy(rcu_dereference_protected(session->tasks[i], true));
 }
-
-const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, int slot)
-{
-	return rcu_dereference_raw(session->tasks[slot]);
-}

@@ -3,10 +3,10 @@
 #ifndef VMPH_TASKS_H
 #define VMPH_TASKS_H
 
+#include <linux/rcupdate.h>
 #include <linux/types.h>
+#include "session.h"
 #include "task.h"
-
-struct vmph_session;
 
 /**
  * vmph_tasks_create() - VMPROF_IOC_TASKS's structure and tables, copied and checked.
@@ -27,6 +27,9 @@ int vmph_tasks_set(struct vmph_session *session, u32 vm, struct vmph_tasks *task
 void vmph_tasks_free(struct vmph_session *session);
 
 /** vmph_tasks_find() - Of the VM in a slot of vms, or NULL.  Context: NMI or interrupt. */
-const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, int slot);
+static inline const struct vmph_tasks *vmph_tasks_find(const struct vmph_session *session, int slot)
+{
+	return rcu_dereference_raw(session->tasks[slot]);
+}
 
 #endif

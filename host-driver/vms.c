@@ -59,11 +59,6 @@ int vmph_vms_slot(const struct vmph_vms *vms, u32 tgid)
 	return -1;
 }
 
-bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid)
-{
-	return vmph_vms_slot(vms, tgid) >= 0;
-}
-
 struct vmph_vcpu *vmph_vcpu_find(struct vmph_vms *vms, u32 tgid, u32 tid)
 {
 	unsigned int i;
@@ -100,18 +95,21 @@ static struct vmph_vcpu *vmph_vcpu_claim(struct vmph_vms *vms, u32 tid)
 struct vmph_vcpu *vmph_vcpu_learn(struct vmph_vms *vms, u32 tgid, u32 tid)
 {
 	struct vmph_vcpu *vcpu = vmph_vcpu_find(vms, tgid, tid);
+	int slot;
 
 	if (vcpu)
 		return vcpu;
 	if (vms->all)
 		vmph_vms_add(vms, tgid);
-	if (!vmph_vms_chosen(vms, tgid))
+	slot = vmph_vms_slot(vms, tgid);
+	if (slot < 0)
 		return NULL;
 	vcpu = vmph_vcpu_claim(vms, tid);
 	if (!vcpu)
 		return NULL;
 	WRITE_ONCE(vcpu->verified, 0);
 	WRITE_ONCE(vcpu->left.cr3, 0);
+	WRITE_ONCE(vcpu->slot, slot);
 	WRITE_ONCE(vcpu->vm, tgid);
 	return vcpu;
 }

@@ -26,6 +26,7 @@ struct vmph_left {
 struct vmph_vcpu {
 	atomic_t tid;		/* 0 free, VMPH_TID_GONE exited */
 	u32 vm;			/* its QEMU's tgid */
+	int slot;		/* of that VM, as vmph_vms_slot() has it */
 	atomic_t last_cpu;	/* pCPU on which it ran last, or -1 */
 	atomic_t waits_on;	/* pCPU on which it is runnable but not running, or -1 */
 	u64 verified;		/* guest.c: private state that has been checked */
@@ -48,8 +49,11 @@ int vmph_vms_add(struct vmph_vms *vms, u32 tgid);
 /** vmph_vms_slot() - Number of a chosen VM's place in the table, or -1. Any context. */
 int vmph_vms_slot(const struct vmph_vms *vms, u32 tgid);
 
-/** vmph_vms_chosen() - Is this process the QEMU of a chosen VM? Any context. */
-bool vmph_vms_chosen(const struct vmph_vms *vms, u32 tgid);
+/** vmph_vcpu_is() - Is it the vCPU whose thread this is? Any context. */
+static inline bool vmph_vcpu_is(const struct vmph_vcpu *vcpu, u32 tgid, u32 tid)
+{
+	return atomic_read(&vcpu->tid) == (int)tid && READ_ONCE(vcpu->vm) == tgid;
+}
 
 /** vmph_vcpu_find() - The vCPU whose thread this is, or NULL. Any context. */
 struct vmph_vcpu *vmph_vcpu_find(struct vmph_vms *vms, u32 tgid, u32 tid);
