@@ -33,6 +33,8 @@ typedef unsigned long long u64;
 /* Registers of the local APIC. */
 #define APIC_EOI	0xfee000b0
 #define APIC_SPURIOUS	0xfee000f0
+#define APIC_ICR	0xfee00300
+#define ICR_SELF	0x44000		/* to itself; the vector is added */
 #define APIC_LVTT	0xfee00320
 #define APIC_LVTPC	0xfee00340
 #define APIC_TIMER	0xfee00380

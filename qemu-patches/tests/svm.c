@@ -89,6 +89,40 @@ static void test_sampling_guest(u64 period)
 	check("the guest ended by VMMCALL", get64(EXITCODE), 0x81);
 }
 
+static void hook_interrupt(void)
+{
+}
+
+/*
+ * An interrupt waits when VMRUN is run, and the host's counter overflows at each instruction
+ * before, in and after it in turn: in CLGI, VMLOAD and VMRUN itself the NMI ends the guest's run.
+ */
+static void test_before_interrupt(void)
+{
+	u32 by_nmi = 0, by_interrupt = 0, period;
+
+	timer_hook = hook_interrupt;
+	nmi_count = 0;
+	for (period = 1; period <= 60; period++) {
+		setup();
+		set32(0x00c, 1 << 0 | 1 << 1);	/* intercept INTR and NMI */
+		set64(0x570, 0x202);		/* RFLAGS.IF */
+		wrmsr(CTL(0), EV_INSNS | OS | INT | HOSTONLY | EN);
+		wrmsr(CTR(0), -(u64)period & CTR_MASK);
+		*(volatile u32 *)APIC_ICR = ICR_SELF | TIMER_VECTOR;
+		wrmsr(GLOBAL_CTL, 1);
+		enter_guest((u32)vmcb);
+		wrmsr(GLOBAL_CTL, 0);
+		by_nmi += get64(EXITCODE) == 0x61;
+		by_interrupt += get64(EXITCODE) == 0x60;
+		asm volatile("sti\n\tnop\n\tcli" : : : "memory");
+		wrmsr(GLOBAL_CLR, 0x3f);
+	}
+	check("an overflow before VMRUN is done goes before an interrupt", by_nmi, 3);
+	check("at any other time the interrupt ends the guest's run", by_interrupt, 60 - 3);
+	check("overflows up to the counter's stop are NMIs", nmi_count > 20 && nmi_count <= 60, 1);
+}
+
 void test_svm(void)
 {
 	u64 both, guest, host;
@@ -108,6 +142,7 @@ void test_svm(void)
 	      guest_count(EV_INSNS | USR | GUESTONLY), 0);
 	test_sampling_guest(101);
 	test_sampling_guest(100);
+	test_before_interrupt();
 	wrmsr(EFER, rdmsr(EFER) & ~(1ULL << 12));
 	wrmsr(CTL(0), EV_INSNS | OS | GUESTONLY | EN);
 	wrmsr(CTR(0), 0);
