@@ -68,7 +68,7 @@ static int index_targets(struct vmp_chain *c)
 	for (i = 0; i < m->pairs.nr; i++) {
 		int inside = c->to[i] != VMP_NONE && c->class_of[c->to[i]] == c->class_of[m->pairs.v[i].row];
 
-		c->stays[i] = inside || c->to[i] == VMP_NONE;
+		c->stays[i] = c->by_instructions || inside || c->to[i] == VMP_NONE;
 		if (inside)
 			c->in_first[c->to[i] + 1]++;
 	}
@@ -77,7 +77,7 @@ static int index_targets(struct vmp_chain *c)
 		at[r] = c->in_first[r];
 	}
 	for (i = 0; i < m->pairs.nr; i++) {
-		if (c->to[i] == VMP_NONE || !c->stays[i])
+		if (c->to[i] == VMP_NONE || c->class_of[c->to[i]] != c->class_of[m->pairs.v[i].row])
 			continue;
 		k = at[c->to[i]]++;
 		c->in_pair[k] = i;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "model/weigh.h"
 #include "util/big.h"
 
 #define SHARED_UNIT	256U	/* weight of a sample in common code of one instruction */
@@ -84,15 +85,21 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 	t->counters = n;
 }
 
-/* What a sample in the code that a start's blocks have in common weighs; elsewhere 0 */
-static uint32_t weight_of(const struct vmp_measure *m, const struct vmp_landing *l)
+/*
+ * What a sample in the code that a start's blocks have in common weighs; elsewhere 0.  In a row
+ * of several starts that is by the code's length, which is right for samples of instructions.
+ */
+static uint32_t weight_of(const struct vmp_count *t, const struct vmp_landing *l, int timed)
 {
+	const struct vmp_measure *m = t->m;
 	const struct vmp_common *c = &m->common[l->start];
 
 	if (m->set->points.points.v[l->at].addr > c->end)
 		return 0;
 	if (!m->shared[m->row_of[l->start]])
 		return 1;
+	if (timed && t->paired)
+		return 0;
 	return c->insns && c->insns < SHARED_UNIT ? SHARED_UNIT / c->insns : 1;
 }
 
@@ -111,7 +118,7 @@ static uint32_t land(struct vmp_count *t, const struct vmp_kept_sample *s, uint3
 		return VMP_NONE;
 	n = s->timed ? m->landings : m->seconds;
 	add64(&n[l - m->set->landings.v].n[s->group], 1);
-	*weight = weight_of(m, l);
+	*weight = weight_of(t, l, s->timed);
 	return m->row_of[l->start];
 }
 
@@ -129,10 +136,10 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 	if (phase != VMP_NONE && cpi > 0)
 		add_phase(t, s, phase);
 	t->counts |= cpi > 0;
-	if (!s->timed)
-		return 0;
-	t->phase = phase;
-	spread(t, s, cpi);
+	if (s->timed) {
+		t->phase = phase;
+		spread(t, s, cpi);
+	}
 	return hit.weight ? vmp_vec_push(&t->hits, hit) : 0;
 }
 
@@ -333,7 +340,7 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 	const uint32_t *raws = from && from->raw.nr ? from->raw.v : NULL;
 	uint32_t nr = raws ? from->raw.nr : set->raws.nr, i;
 
-	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE };
+	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE, .paired = vmp_weigh_paired(set->m) };
 	t->seen_as = malloc(((size_t)nr + 1) * sizeof(*t->seen_as));
 	t->block = vmp_big_alloc(((size_t)set->blocks.nr + 1) * sizeof(*t->block));
 	t->place = calloc((size_t)set->units.nr + 1, sizeof(*t->place));

@@ -40,6 +40,7 @@ struct vmp_count {
 	uint32_t phase;		/* of the timed sample before */
 	uint32_t *counter[VMPROF_LBR_MAX], counters;	/* to be counted up */
 	int counts;
+	int paired;		/* instructions were sampled, too */
 };
 
 /** vmp_count_init() - @from: NULL, what is kept has the numbers of the set's raws.  Return: 0 or -ENOMEM. */

@@ -11,7 +11,7 @@
 
 #include <elf.h>
 
-#define PROG_MAX	128		/* instructions */
+#define PROG_MAX	256		/* instructions */
 #define PROG_VADDR	0x1000ULL	/* link address and file offset of the code */
 #define PROG_BASE	0x400000ULL	/* where it is mapped, less PROG_VADDR */
 #define PROG_INO	77U

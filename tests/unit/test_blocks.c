@@ -58,6 +58,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define RARE_NR	10	/* slow pieces of code in test_rare() */
+
 /* ------------------------------------------------------------- simulated */
 
 /* The capture's META says another period than gen_begin() does */
@@ -260,6 +262,50 @@ static void test_two_events(void **state)
 	assert_true(v.compared >= 7);
 	assert_true(v.worst < 0.03);
 }
+
+/*
+ * Slow code that is left by pieces so short that hardly a sample is taken in any: these share a row, in which
+ * only samples of instructions weigh them rightly.  The first of the pieces takes most of their time, and its
+ * windows show the slow code; those of the last ones do not.
+ */
+static void test_rare(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 40000, .format = VMPROF_LBR_FROM_TO, .depth = 3, .instructions = 4001,
+	};
+	double found = 0, true_runs = 0;
+	int top, slow[RARE_NR], i, n;
+	uint32_t b;
+
+	(void)state;
+	top = prog_plain(&prog, 3, 1, 1);
+	prog.insn[top].function = "main";
+	prog_jump(&prog, PROG_COND, top, 8000, 0);
+	for (i = 0; i < RARE_NR; i++) {
+		slow[i] = prog_plain(&prog, 12, 150, 0);
+		for (n = 0; n < 5; n++) {
+			prog_jump(&prog, PROG_JUMP, prog.nr + 1, 0, 0);
+			if (n < 4)
+				prog_plain(&prog, 1, n ? 0 : 5, 0);
+		}
+	}
+	prog.insn[prog.nr - 1].target = top;
+	simulate(&run);
+	assert_true(estimates->by_instructions);
+	for (b = 0; b < set->blocks.nr; b++) {
+		for (i = 1; i < RARE_NR; i++) {	/* the first one's runs end the loop, too */
+			if (insn_at(set->blocks.v[b].start) != slow[i])
+				continue;
+			assert_int_equal(set->blocks.v[b].insns, 13);
+			found += estimates->block[b].executions;
+			true_runs += (double)prog.truth[slow[i]][slow[i] + 12].runs;
+		}
+	}
+	if (getenv("SHOW"))
+		print_message("# %.0f runs, %.0f found\n", true_runs, found);
+	assert_true(fabs(found / true_runs - 1) < 0.2);
+}
+
 
 /* Cycles in the branch records themselves */
 static void test_own_cycles(void **state)
@@ -947,6 +993,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested_guest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
