@@ -38,7 +38,7 @@
 #define FAMILY_LEVEL	1e-4
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
-#define LEFT_MAX	5	/* per cent of the guest's samples whose overflow came with another #VMEXIT */
+#define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
 
 /* Of functions that share code: the sum, named after the largest */
@@ -320,7 +320,7 @@ static void judge_samples(const struct join *j, int shared)
 	verdict(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
 		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl && 100 * c->left <= LEFT_MAX * c->guest,
+	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl && c->left <= 2 + c->guest / LEFT_MAX,
 		"VM, CR3 and CPL are those of the overflow",
 		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
 		c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
@@ -350,8 +350,8 @@ static uint64_t untaken(const struct exact *x, uint32_t of)
  * Every overflow is a record, a filtered one or a loss with its cause.  What was filtered and lost
  * is known of the whole session only: where the window is a part of it that is a bound.  perf leaves
  * out a period that ran by while the interrupt of the one before was held back: one in 10,000 may be so.
- * Counters are armed and taken away one after the other, while those that are on make the emulator count:
- * so with two events the periods of a whole session are known to eight a CPU; its overflows to two.
+ * Counters are armed and taken away one after the other, by a thread that may have to wait in between, while
+ * those that are on make the emulator count: the periods of a whole session are known to 16 a CPU, its overflows to two.
  */
 static void judge_balance(const struct join *j, uint64_t period)
 {
@@ -365,7 +365,7 @@ static void judge_balance(const struct join *j, uint64_t period)
 
 	if (second)
 		due += j->insns / second;
-	slack = (second ? 8 : 2) * j->exact->cpus.nr + due / 10000;
+	slack = 16 * j->exact->cpus.nr + due / 10000;
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	if (j->fault == JOIN_UNCOUNTED)
