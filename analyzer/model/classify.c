@@ -34,6 +34,19 @@ static int is_over(const struct vmp_model *m, const struct vmp_machine *vm, uint
 	return s->tsc - end > grace;
 }
 
+/*
+ * Whether an image cannot have run there before it was told of: another one had the CR3, and
+ * nobody told of that one. Where none of its mappings is known nothing speaks against it.
+ */
+static int is_before(const struct vmp_machine *vm, uint32_t image, uint32_t version,
+		     const struct vmprof_sample *s)
+{
+	const struct vmp_image *im = &vm->space.images.v[image];
+
+	return s->cpl == 3 && s->tsc < im->told && im->maps.nr &&
+	       !vmp_space_map(&vm->space, image, version, s->guest_ip);
+}
+
 /* By the address, where the agent ran without its module and nothing is known of the CR3 */
 static void infer(const struct vmp_machine *vm, const struct vmprof_sample *s, struct vmp_hit *hit)
 {
@@ -110,7 +123,7 @@ static void take(const struct vmp_model *m, const struct vmp_residence *r,
 
 	hit->epoch = r->epoch;
 	hit->era = r->era;
-	if (r->image == VMP_NONE || is_over(m, vm, r->image, s)) {
+	if (r->image == VMP_NONE || is_over(m, vm, r->image, s) || is_before(vm, r->image, r->version, s)) {
 		infer(vm, s, hit);
 		return;
 	}

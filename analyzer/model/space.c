@@ -151,7 +151,7 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
 {
 	struct vmp_image im = {
 		.proc = proc, .parent = VMP_NONE, .cr3 = cr3, .begin = begin,
-		.end = UINT64_MAX, .comm = comm,
+		.told = begin, .end = UINT64_MAX, .comm = comm,
 	};
 	uint32_t old = s->procs.v[proc].image;
 
@@ -202,7 +202,10 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 			return err;
 	}
 	err = new_image(s, proc, cr3, begin, end, ev->comm, image);
-	return err ? err : begin_span(s, cr3, begin, *image);
+	if (err)
+		return err;
+	s->images.v[*image].told = ev->tsc;
+	return begin_span(s, cr3, begin, *image);
 }
 
 /* A vfork child leaves the address space that it was lent. */

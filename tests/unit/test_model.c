@@ -195,6 +195,28 @@ static void test_lost_fork(void **state)
 	assert_int_equal(of_process("web01", "[unknown]", VMP_NONE), 20);
 }
 
+/* What ran on the CR3 before the snapshot is the process's only where its mappings allow it */
+static void test_before_the_snapshot(void **state)
+{
+	const uint64_t other = CODE + 0x10000000;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 5000, CR3_A, 12, 1, 0, "httpd");
+	gen_map(&g, 5000, CR3_A, 12, PROG, 100, "/bin/httpd");
+	gen_proc(&g, VMPROF_MSG_PROC, 5001, CR3_B, 13, 1, 0, "untold");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2100, CR3_A, 3, other, 2);
+	gen_guest(&g, GEN_VM, 2200, CR3_A, 0, GEN_KERNEL, 4);
+	gen_guest(&g, GEN_VM, 6000, CR3_A, 3, other, 8);
+	gen_guest(&g, GEN_VM, 2000, CR3_B, 3, other, 16);
+	finish();
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "httpd", 12), 13);
+	assert_int_equal(of_process("web01", "untold", 13), 16);
+	assert_int_equal(of_process("web01", "[unknown]", VMP_NONE), 2);
+}
+
 static void pti(uint32_t flags)
 {
 	gen_hello(&g, 1500, 1, flags);
@@ -259,8 +281,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_cr3_reuse), T(test_same_cr3_in_two_vms), T(test_exec), T(test_exec_chain), T(test_vfork),
-		T(test_vfork_of_threaded), T(test_threads), T(test_lost_begin), T(test_lost_fork), T(test_pti),
-		T(test_no_pti), T(test_out_of_order), T(test_pid_reuse_and_names),
+		T(test_vfork_of_threaded), T(test_threads), T(test_lost_begin), T(test_lost_fork),
+		T(test_before_the_snapshot), T(test_pti), T(test_no_pti), T(test_out_of_order), T(test_pid_reuse_and_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
