@@ -29,6 +29,9 @@ int vmph_clock_tell(struct vmph_clocks *clocks, struct vmph_ring *ring, u64 tsc,
 	struct vmph_clock now;
 	int err;
 
+	/* before it runs it has no clock: KVM sets it when the vCPU is there, what restores a guest once more */
+	if (vcpu->arch.last_vmentry_cpu < 0)
+		return 0;
 	clocks->last = clock - clocks->seen;
 	if (vmph_clock_is(clock, vcpu_tid, vcpu))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* clock.h - emits a CLOCK record whenever a pCPU sees a vCPU's clock for the first time, or changed. */
+/* clock.h - emits a CLOCK record whenever a pCPU sees the clock of a vCPU that has run for the first time, or changed. */
 #ifndef VMPH_CLOCK_H
 #define VMPH_CLOCK_H
 

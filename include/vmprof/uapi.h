@@ -397,7 +397,7 @@ struct vmprof_rec_lost {
 };
 
 /*
- * A vCPU's clock, written when the sampler first sees the vCPU on a pCPU and
+ * A vCPU's clock, written when the sampler first sees the vCPU, which has run, on a pCPU and
  * whenever offset or ratio differ from what it last wrote there:
  *   guest_tsc = ((host_tsc * ratio) >> frac_bits) + offset
  * ratio 0 means 1:1.

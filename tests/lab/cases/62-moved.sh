@@ -4,7 +4,7 @@
 # long: yes
 # lab-only: yes
 . /src/tests/lab/cases/common.sh
-plan 41
+plan 42
 
 # domains CONDITION - the session has such, as the collector sees them
 domains() { vmprof status --json | jq -e "[.domains[] | select($1)] | length > 0"; }
@@ -65,6 +65,8 @@ is "... and nothing of what came after" "$(named $source burn-b)" 0
 at_least "after: burn-b in its function" "$(named $(qemu web01) burn-b)" 50
 is "... and nothing of what was before" "$(named $(qemu web01) burn-a)" 0
 is "which of its tasks runs is looked for there, too" "$(case_json ".domains[] | select(.vm == $(qemu web01)).tasks.state")" on
+at_most "its clock is the one that was restored, not what its vCPUs had before they ran" \
+	"$(case_json ".domains[] | select(.vm == $(qemu web01)).clock.error_us")" 100
 is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
 
 # --- a snapshot, and back to it in the same QEMU while it is profiled
