@@ -342,6 +342,7 @@ const char *vmp_no_module_text(char *dst, uint32_t hello_flags, uint32_t module_
 	else
 		snprintf(dst, 128, "%s", !module_error ? "the agent does not tell why" :
 			 module_error == ENOENT ? "it is not loaded" :
+			 module_error == EKEYREJECTED ? "it is not loaded, the guest's kernel loads signed modules only" :
 			 module_error == EBUSY ? "another program has its device open" :
 			 module_error == EPROTO ? "the loaded one is of another version" : error);
 	return dst;

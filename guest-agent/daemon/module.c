@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,13 +17,33 @@ static int open_device(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Does a file of the kernel's have this word? */
+static int says(const char *path, const char *word)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	return strstr(text, word) != NULL;
+}
+
+static int signed_only(void)
+{
+	return says("/sys/module/module/parameters/sig_enforce", "Y") ||
+	       says("/sys/kernel/security/lockdown", "[integrity]") ||
+	       says("/sys/kernel/security/lockdown", "[confidentiality]");
+}
+
 int vmp_module_open(int *fd)
 {
 	struct vmpg_query query;
 	int ret = open_device();
 
 	if (ret < 0)
-		return ret;
+		return ret == -ENOENT && signed_only() ? -EKEYREJECTED : ret;
 	*fd = ret;
 	ret = vmp_module_query(*fd, &query);
 	if (!ret && query.version != VMPG_UAPI_VERSION)

@@ -12,8 +12,9 @@
  * vmp_module_open() - Open the device; the service has loaded the module.
  * @fd: Set on success; non-blocking.
  *
- * Return: 0, -ENOENT (no module for this kernel), -EBUSY (another agent has
- * it), -EPROTO (a module of another version), -errno.
+ * Return: 0, -ENOENT (no module for this kernel), -EKEYREJECTED (none, and the kernel
+ * loads signed ones only), -EBUSY (another agent has it), -EPROTO (a module of another
+ * version), -errno.
  */
 int vmp_module_open(int *fd);
 

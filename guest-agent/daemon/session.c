@@ -114,6 +114,7 @@ static void explain_no_module(const struct vmp_session *s)
 	const int error = s->module_error;
 	const char *why = s->start_refused ? "module vmprof_guest did not start" :
 			  error == -ENOENT ? "module vmprof_guest is not there for this kernel" :
+			  error == -EKEYREJECTED ? "module vmprof_guest is not loaded, and this kernel loads signed modules only" :
 			  error == -EBUSY ? "another program has /dev/vmprof_guest open" :
 			  error == -EPROTO ? "the loaded module vmprof_guest is of another version" :
 			  strerror(-error);

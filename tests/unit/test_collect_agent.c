@@ -518,6 +518,7 @@ static void test_module_refuses(void **state)
 	assert_int_equal(kept, 2);
 	assert_non_null(strstr(vmp_no_module_text(why, agent.flags, agent.module_error), "it did not start: Cannot allocate memory"));
 	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, ENOENT), "it is not loaded"));
+	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, EKEYREJECTED), "not loaded, the guest's kernel loads signed modules only"));
 	assert_non_null(strstr(vmp_no_module_text(why, VMPROF_HELLO_NO_MODULE, 0), "does not tell why"));
 }
 
