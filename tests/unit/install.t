@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # install.t - the host's packages under rpm and dpkg themselves, in a copy of this root that is thrown away:
 # installed, upgraded, removed, installed again; nothing is left behind but captures. DKMS is made up, for its
-# own builds are those of packages.t: it takes and gives up sources as the real one does.
-# Needs rpmbuild and root rights, and a mount namespace with an overlay.
+# own builds are those of packages.t: it takes and gives up sources as the real one does. Then the guest's RPMs in the
+# same way, with DKMS itself. Needs rpmbuild and root rights, and a mount namespace with an overlay; for the guest's
+# DKMS and kernel headers (KVER, or LAB_KERNEL in a build root).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${O:-build}
@@ -52,8 +53,13 @@ new_root()
 {
 	mkdir "$work/$1" "$work/$1/"{upper,work} && mkdir -p "$root" &&
 	mount -t overlay -o "lowerdir=/,upperdir=$work/$1/upper,workdir=$work/$1/work" overlay "$root" &&
-	mount -t proc proc "$root/proc" && mkdir -p "$root/lib/modules/$kernel/build" "$root/packages" "$root/usr/share/man/man1" &&
-	cp -r "$work/now" "$work/next" "$root/packages" &&
+	mount -t proc proc "$root/proc" && mkdir -p "$root/packages" &&
+	cp -r "$work/now" "$work/next" "$root/packages"
+}
+
+made_up_dkms()
+{
+	mkdir -p "$root/lib/modules/$kernel/build" "$root/usr/share/man/man1" &&
 	cat > "$root/usr/sbin/dkms" <<-'END' && chmod 755 "$root/usr/sbin/dkms"
 	#!/bin/sh
 	command=$1
@@ -101,6 +107,7 @@ life()
 {
 	local kind=$1 install=$2 remove=$3 list=$4 before
 	ok "$kind: a copy of this root" new_root "$kind"
+	ok "... with a DKMS that is made up" made_up_dkms
 	before=$(everything)
 	ok "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
 	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
@@ -128,4 +135,47 @@ drwx------ 0 0 /var/lib/vmprof/web01 "
 # its database has none of Debian's packages, which vmprof requires
 life rpm "rpm -U --nodeps" "rpm -e vmprof vmprof-dkms" "rpm -qa 'vmprof*'"
 life deb "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null"
+
+# --- the guest's RPMs, whose scripts have the real DKMS build for a kernel that is there, but does not run
+KVER=${KVER:-${LAB_KERNEL:-$kernel}}
+has_kernel()
+{
+	mkdir -p "$root/usr/share/man/man8" && mount --rbind /dev "$root/dev" && mv "$root/usr/bin/uname" "$root/usr/bin/uname.real" &&
+	printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec uname.real "$@"\n' "$KVER" > "$root/usr/bin/uname" &&
+	chmod 755 "$root/usr/bin/uname" && [ "$(in_root uname -r)" = "$KVER" ]
+}
+# what tools keep of /etc/passwd and its kin is theirs
+left() { diff <(echo "$1") <(everything) | grep -v ' /etc/[a-z]*- $' | grep '^[<>]'; }
+guest_module() { in_root modinfo -k "$KVER" -F version vmprof_guest 2> /dev/null || echo none; }
+guest_sources() { (cd "$root/usr/src" && ls -d vmprof-guest-[0-9]* 2> /dev/null); }
+guest_life()
+{
+	local install="rpm -U --nodeps" remove="rpm -e vmprof-guest-agent-dkms vmprof-guest-agent" before
+	ok "guest: packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --out "$work/now/guest"
+	ok "... and of a later version" "$work/later/packaging/rpm/build" guest --kver "$KVER" --out "$work/next/guest"
+	ok "... a copy of this root" new_root guest
+	ok "... with a kernel" has_kernel
+	before=$(everything)
+	ok "... installed" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
+	ok "... it has a user" in_root getent passwd vmprof-agent
+	ok "... upgraded" in_root sh -c "$install /packages/next/guest/vmprof-guest-agent*"
+	is "... DKMS has built the later one" "$(guest_module) $(guest_sources)" "$next vmprof-guest-$next"
+	is "... and has no other" "$(in_root dkms status vmprof-guest | sed 's/,.*: /: /')" "vmprof-guest/$next: installed"
+	ok "... removed" in_root $remove
+	is "... nothing is left" "$(left "$before")" ""
+	is "... no user, no module" "$(in_root getent passwd vmprof-agent) $(guest_module)" " none"
+	ok "... installed again" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
+	ok "... removed again" in_root $remove
+	is "... nothing is left" "$(left "$before")" ""
+	is "... rpm knows of no such package" "$(in_root rpm -qa 'vmprof*')" ""
+	umount -R "$root"
+}
+if command -v dkms > /dev/null && [ -e "/lib/modules/$KVER/build" ]; then
+	guest_life
+else
+	nr=$((nr + 1))
+	echo "ok $nr - the guest's RPMs # SKIP dkms or the headers of $KVER are missing"
+fi
 echo "1..$nr"
