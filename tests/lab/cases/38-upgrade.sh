@@ -9,6 +9,8 @@ lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
 lab_guest_put web04 "$LAB_SHARE/deb/${agent}_$version-1_amd64.deb" /root/deb
 state() { in_guest 'find /etc /lib/modules/*/extra /usr/lib/systemd /usr/lib/sysusers.d /usr/lib/udev /usr/sbin /usr/share/doc /usr/share/man /usr/src 2> /dev/null | sort; sort /etc/passwd /etc/group'; }
+# distributions have it; it is not in the lab's images, nor is it the package's
+in_guest mkdir -p /usr/share/man/man8
 state > /run/lab/before.txt
 
 in_guest rpm -i "/root/rpm/*.rpm" || bail "install"

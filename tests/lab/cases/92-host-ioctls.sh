@@ -9,11 +9,19 @@ plan 8
 
 vmprof stop >/dev/null 2>&1
 lab_guests_destroy
+# rate N - of samples a second that perf allows; it can be set only while their share of time is limited
+rate()
+{
+	echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent
+	echo "$1" >/proc/sys/kernel/perf_event_max_sample_rate
+	echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+}
+
 ok "the module loads" modprobe vmprof
 vm >vm.said 2>&1 &
 pid=$!
 ok "a VM runs" lab_wait 30 grep -q ready vm.said
-echo 20000 >/proc/sys/kernel/perf_event_max_sample_rate
+rate 20000
 said=$(ioctls -t 3 -p $pid host 1000000 1 2>&1)
 echo "# $said"
 # has FIELD - its number
@@ -26,5 +34,5 @@ kill $pid
 ok "the module can be unloaded" modprobe -r vmprof
 modprobe vmprof
 like "... and works" "$(ringdump query)" 'version=5 '
-echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate
+rate 1000000
 finish
