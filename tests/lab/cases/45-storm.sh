@@ -32,7 +32,7 @@ echo "# $all samples of guest user code, $bad of them without process, module or
 at_least "thousands of samples of user code" "$all" 3000
 echo "# with the module: $(percent $((all - bad)) "$all") %"
 at_least "99.9 % of them have process, module and function" "$(percent $((all - bad)) "$all")" 99.9
-[ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process]" | tr -d '\n' | sed 's/^/# /'
+[ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process] | tostring" | sed 's/^/# /'
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
 at_most "exits whose maps were in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy // 0')" 2
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
