@@ -150,6 +150,7 @@ void module_put(struct module *module);
 typedef struct { int counter; } atomic_t;
 typedef struct { int woken; } wait_queue_head_t;
 
+#define atomic_read(a)			__atomic_load_n(&(a)->counter, __ATOMIC_RELAXED)
 #define init_waitqueue_head(w)		((w)->woken = 0)
 #define wq_has_sleeper(w)		1
 #define wake_up(w)			__atomic_fetch_add(&(w)->woken, 1, __ATOMIC_SEQ_CST)
