@@ -127,9 +127,12 @@ struct kvm {
 
 struct kvm_vcpu {
 	struct kvm *kvm;
+	int vcpu_id;
 	struct {
 		u32 hflags;
-		u64 l1_tsc_offset, l1_tsc_scaling_ratio;
+		int last_vmentry_cpu;
+		s64 l1_tsc_offset;
+		u64 l1_tsc_scaling_ratio;
 	} arch;
 };
 
