@@ -349,7 +349,7 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 	for (i = 0; i < set->blocks.nr; i++)
 		t->block[i] = (struct vmp_count_block){ .insns = set->blocks.v[i].insns, .hist = m->hist_of[i] };
 	for (i = 0; i < nr; i++) {
-		const struct vmp_raw *raw = &set->raws.raw[raws ? raws[i] : i];
+		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);
 
 		t->seen_as[i] = (struct vmp_seen_as){
 			raw->target, raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,

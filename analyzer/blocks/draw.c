@@ -35,7 +35,7 @@ static int note(struct vmp_set *set, uint32_t context, uint64_t addr, uint32_t *
 /* Numbers of addresses are put where those of their points will be */
 static int note_raw(struct vmp_drawing *w, uint32_t i, struct vmp_drawn *d)
 {
-	const struct vmp_raw *raw = &w->set->raws.raw[i];
+	const struct vmp_raw *raw = vmp_raws_at(&w->set->raws, i);
 	int err = note(w->set, raw->context, raw->a, &d->start);
 
 	if (!err)
@@ -52,7 +52,7 @@ static void fetch_raw(const struct vmp_drawing *w, uint32_t i)
 
 	if (i >= w->set->raws.nr)
 		return;
-	raw = &w->set->raws.raw[i];
+	raw = vmp_raws_at(&w->set->raws, i);
 	vmp_points_fetch(&w->set->points, raw->context, raw->a);
 	vmp_points_fetch(&w->set->points, raw->context, raw->b);
 	vmp_points_fetch(&w->set->points, raw->context_c, raw->c);
@@ -65,7 +65,7 @@ static int note_all(struct vmp_drawing *w, enum vmp_raw_kind kind)
 
 	for (i = 0; !err && i < w->set->raws.nr; i++) {
 		fetch_raw(w, i + AHEAD);
-		if (w->set->raws.raw[i].kind == kind)
+		if (vmp_raws_at(&w->set->raws, i)->kind == kind)
 			err = note_raw(w, i, &w->v[w->nr++]);
 	}
 	return err;

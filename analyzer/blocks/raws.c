@@ -5,7 +5,6 @@
 #include "util/big.h"
 
 #define FIRST_SLOTS	1024U
-#define FIRST_ROOM	512U
 
 static uint64_t hash(const struct vmp_raw *r)
 {
@@ -25,18 +24,18 @@ uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key)
 	uint64_t h = hash(key);
 
 	if (r->slots)
-		__builtin_prefetch(&r->slots[h & r->mask]);
+		__builtin_prefetch(vmp_raws_slot(r, h));
 	return h;
 }
 
 /* Its slot, or the free one where it would be */
 static struct vmp_raws_slot *slot_of(const struct vmp_raws *r, const struct vmp_raw *key, uint64_t h)
 {
-	uint64_t i = h & r->mask;
+	struct vmp_raws_slot *slot = vmp_raws_slot(r, h);
 
-	while (r->slots[i].number && (r->slots[i].hash != h >> 32 || !same(&r->raw[r->slots[i].number - 1], key)))
-		i = (i + 1) & r->mask;
-	return &r->slots[i];
+	while (slot->number && (slot->hash != h >> 32 || !same(vmp_raws_at(r, slot->number - 1), key)))
+		slot = slot == &r->slots[r->mask] ? r->slots : slot + 1;
+	return slot;
 }
 
 uint32_t vmp_raws_find(const struct vmp_raws *r, const struct vmp_raw *key, uint64_t h)
@@ -44,39 +43,37 @@ uint32_t vmp_raws_find(const struct vmp_raws *r, const struct vmp_raw *key, uint
 	return (r->slots ? slot_of(r, key, h)->number : 0) - 1;
 }
 
+/* Slots know their hash: no raw is looked at */
 static int more_slots(struct vmp_raws *r)
 {
-	uint32_t nr = r->slots ? 2 * (r->mask + 1) : FIRST_SLOTS, i;
+	uint32_t nr = r->slots ? 2 * (r->mask + 1) : FIRST_SLOTS, i, at;
 	struct vmp_raws_slot *slots = nr ? vmp_big_alloc(nr * sizeof(*slots)) : NULL;
 
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0, nr * sizeof(*slots));
+	for (i = 0; r->slots && i <= r->mask; i++) {
+		if (!r->slots[i].number)
+			continue;
+		at = r->slots[i].hash & (nr - 1);
+		while (slots[at].number)	/* no two are the same */
+			at = (at + 1) & (nr - 1);
+		slots[at] = r->slots[i];
+	}
 	free(r->slots);
 	r->slots = slots;
 	r->mask = nr - 1;
-	for (i = 0; i < r->nr; i++) {
-		uint64_t h = hash(&r->raw[i]), at = h & r->mask;
-
-		while (slots[at].number)	/* no two are the same */
-			at = (at + 1) & r->mask;
-		slots[at] = (struct vmp_raws_slot){ (uint32_t)(h >> 32), i + 1 };
-	}
 	return 0;
 }
 
 static int more_room(struct vmp_raws *r)
 {
-	uint32_t room = r->room ? 2 * r->room : FIRST_ROOM;
-	struct vmp_raw *raw = room > r->room ? vmp_big_alloc(room * sizeof(*raw)) : NULL;
+	struct vmp_raw *chunk = vmp_big_alloc(VMP_RAWS_CHUNK * sizeof(*chunk));
 
-	if (!raw)
+	if (!chunk || vmp_vec_push(&r->chunks, chunk)) {
+		free(chunk);
 		return -ENOMEM;
-	if (r->nr)
-		memcpy(raw, r->raw, r->nr * sizeof(*raw));
-	free(r->raw);
-	r->raw = raw;
-	r->room = room;
+	}
 	return 0;
 }
 
@@ -94,15 +91,15 @@ int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t h, uin
 		return -ENOMEM;
 	slot = slot_of(r, more, h);
 	if (!slot->number) {
-		if (r->nr == r->room && more_room(r))
+		if (r->nr % VMP_RAWS_CHUNK == 0 && more_room(r))
 			return -ENOMEM;
-		r->raw[r->nr++] = *more;
+		*number = r->nr++;
+		*vmp_raws_at(r, *number) = *more;
 		*slot = (struct vmp_raws_slot){ (uint32_t)(h >> 32), r->nr };
-		*number = r->nr - 1;
 		return 0;
 	}
 	*number = slot->number - 1;
-	raw = &r->raw[*number];
+	raw = vmp_raws_at(r, *number);
 	raw->n = sum32(raw->n, more->n);
 	raw->mispredicted = sum32(raw->mispredicted, more->mispredicted);
 	raw->cycles += more->cycles;
@@ -112,7 +109,11 @@ int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t h, uin
 
 void vmp_raws_free(struct vmp_raws *r)
 {
-	free(r->raw);
+	uint32_t i;
+
+	for (i = 0; i < r->chunks.nr; i++)
+		free(r->chunks.v[i]);
+	vmp_vec_free(&r->chunks);
 	free(r->slots);
 	*r = (struct vmp_raws){ 0 };
 }

@@ -36,11 +36,24 @@ struct vmp_raws_slot {
 };
 
 struct vmp_raws {
-	struct vmp_raw *raw;
-	uint32_t nr, room;
+	VMP_VEC(struct vmp_raw *) chunks;	/* what is there stays where it is */
+	uint32_t nr;
 	struct vmp_raws_slot *slots;
 	uint32_t mask;
 };
+
+#define VMP_RAWS_CHUNK	32768U	/* 2 MiB */
+
+static inline struct vmp_raw *vmp_raws_at(const struct vmp_raws *r, uint32_t number)
+{
+	return &r->chunks.v[number / VMP_RAWS_CHUNK][number % VMP_RAWS_CHUNK];
+}
+
+/* Where to begin to look for a hash */
+static inline struct vmp_raws_slot *vmp_raws_slot(const struct vmp_raws *r, uint64_t hash)
+{
+	return &r->slots[hash >> 32 & r->mask];
+}
 
 /** vmp_raws_hash() - Of a key, for what follows; its slot is fetched meanwhile. */
 uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key);
@@ -48,10 +61,10 @@ uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key);
 /** vmp_raws_fetch() - What the slot points to is fetched meanwhile. */
 static inline void vmp_raws_fetch(const struct vmp_raws *r, uint64_t hash)
 {
-	uint32_t number = r->slots ? r->slots[hash & r->mask].number : 0;
+	uint32_t number = r->slots ? vmp_raws_slot(r, hash)->number : 0;
 
 	if (number)
-		__builtin_prefetch(&r->raw[number - 1], 1);
+		__builtin_prefetch(vmp_raws_at(r, number - 1), 1);
 }
 
 /** vmp_raws_find() - Number of the one with @key's addresses, contexts and kind; VMP_NONE none. */

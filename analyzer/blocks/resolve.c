@@ -49,7 +49,7 @@ static void *check_part(void *arg)
 /* A step's flaw, as far as not only its code says; instructions with the one at its end */
 static enum vmp_flaw check(const struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c, uint32_t *insns)
 {
-	const struct vmp_raw *raw = &set->raws.raw[d->raw];
+	const struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
 
 	*insns = 0;
 	if (c->flaw || d->start == VMP_NONE)
@@ -112,10 +112,10 @@ static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 
 	for (i = 0; !err && i < w->steps; i++) {
 		const struct vmp_drawn *d = &w->v[i];
-		struct vmp_raw *raw = &set->raws.raw[d->raw];
+		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
 
 		if (i + AHEAD < w->steps)
-			__builtin_prefetch(&set->raws.raw[w->v[i + AHEAD].raw], 1);
+			__builtin_prefetch(vmp_raws_at(&set->raws, w->v[i + AHEAD].raw), 1);
 		if (!i || !same_code(d, d - 1))
 			c = &checked[i];
 		if (!i || vmp_by_points(d, d - 1))
@@ -136,7 +136,7 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 
 	for (i = w->steps; !err && i < w->nr; i++) {
 		const struct vmp_drawn *d = &w->v[i];
-		struct vmp_raw *raw = &set->raws.raw[d->raw];
+		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
 		struct vmp_landing new = { .start = d->start, .at = d->end }, *l;
 
 		if (i == w->steps || !same_code(d, d - 1)) {

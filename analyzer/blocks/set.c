@@ -122,11 +122,11 @@ static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *
 	for (i = 0; i < from->nr; i += n) {
 		n = from->nr - i < AHEAD ? from->nr - i : AHEAD;
 		for (k = 0; k < n; k++)
-			hash[k] = vmp_raws_hash(to, &from->raw[i + k]);
+			hash[k] = vmp_raws_hash(to, vmp_raws_at(from, i + k));
 		for (k = 0; k < n; k++)
 			vmp_raws_fetch(to, hash[k]);
 		for (k = 0; k < n; k++)
-			if (vmp_raws_add(to, &from->raw[i + k], hash[k], &number[i + k]))
+			if (vmp_raws_add(to, vmp_raws_at(from, i + k), hash[k], &number[i + k]))
 				return -ENOMEM;
 	}
 	return 0;

@@ -34,7 +34,7 @@ static double cycles_of(const struct work *w, const struct vmp_set_keys *keys, u
 	uint32_t number = keys->number[i];
 	const struct vmp_estimate *e;
 
-	*unit = number == VMP_NONE ? NULL : &w->set->units.v[w->set->raws.raw[number].target];
+	*unit = number == VMP_NONE ? NULL : &w->set->units.v[vmp_raws_at(&w->set->raws, number)->target];
 	if (!*unit || (*unit)->block == VMP_NONE)
 		return NAN;
 	e = &w->e->block[(*unit)->block];
@@ -51,7 +51,7 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 	if (!keys->landed || !(s->flags & VMPROF_SF_COUNTS) || !s->instructions)
 		return (double)s->tsc;
 	number = keys->number[keys->nr];
-	l = number == VMP_NONE ? NULL : &w->set->landings.v[w->set->raws.raw[number].target];
+	l = number == VMP_NONE ? NULL : &w->set->landings.v[vmp_raws_at(&w->set->raws, number)->target];
 	if (!l || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
 		return (double)s->tsc;
 	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;
