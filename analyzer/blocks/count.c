@@ -6,6 +6,7 @@
 
 #include "model/weigh.h"
 #include "util/big.h"
+#include "util/radix.h"
 
 #define SHARED_UNIT	256U	/* weight of a sample in common code of one instruction */
 #define AHEAD		4U	/* samples that are fetched while one is counted */
@@ -145,25 +146,32 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 
 /* ------------------------------------------------------------------ pairs */
 
-static int by_unit(const void *pa, const void *pb)
+static int by_row(const struct vmp_pair *a, const struct vmp_pair *b)
 {
-	const struct vmp_pair *a = pa, *b = pb;
-
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
 	return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-static int by_row(const void *pa, const void *pb)
+/* Pairs of one row in order of their units; those in @from are as they came */
+static int sort_row(struct vmp_pairs *pairs, const struct vmp_pairs *from)
 {
-	const struct vmp_pair *a = pa, *b = pb;
+	struct vmp_radix *units = malloc(2 * (size_t)from->nr * sizeof(*units)), *sorted;
+	uint32_t i;
+	int err = units ? vmp_vec_reserve(pairs, from->nr) : -ENOMEM;
 
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	return by_unit(a, b);
+	for (i = 0; !err && i < from->nr; i++)
+		units[i] = (struct vmp_radix){ from->v[i].unit, i };
+	sorted = err ? NULL : vmp_radix_sort(units, units + from->nr, from->nr);
+	for (i = 0; !err && i < from->nr; i++)
+		pairs->v[pairs->nr++] = from->v[sorted[i].value];
+	free(units);
+	return err;
 }
 
-/* Pairs of one sample; those of its row begin at @first */
+/* Pairs of one sample, among those of its row */
 static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, const struct vmp_count_hit *h,
-		       struct vmp_pairs *pairs, uint32_t first)
+		       struct vmp_pairs *row)
 {
 	uint32_t i;
 
@@ -175,34 +183,33 @@ static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, con
 		if (seen->block == VMP_NONE)
 			continue;
 		if (!*place) {
-			if (vmp_vec_push(pairs, new))
+			if (vmp_vec_push(row, new))
 				return -ENOMEM;
-			*place = pairs->nr - first;
+			*place = row->nr;
 		}
-		pairs->v[first + *place - 1].n[s->group] += h->weight;
+		row->v[*place - 1].n[s->group] += h->weight;
 	}
 	return 0;
 }
 
-/* Those of all samples of a row, in order of their units */
+/* Those of all samples of a row, in order of their units.  @row: room for them */
 static int count_row(struct vmp_count *t, const struct vmp_kept *kept, const struct vmp_count_hit *h, uint32_t nr,
-		     struct vmp_pairs *pairs)
+		     struct vmp_pairs *row, struct vmp_pairs *pairs)
 {
-	uint32_t first = pairs->nr, i;
+	uint32_t i;
 	int err = 0;
 
+	row->nr = 0;
 	for (i = 0; !err && i < nr; i++) {
 		if (i + AHEAD < nr) {
 			__builtin_prefetch(&kept->words.v[h[i + AHEAD].at]);
 			__builtin_prefetch((const char *)&kept->words.v[h[i + AHEAD].at] + LINE_BYTES);
 		}
-		err = count_pairs(t, (const void *)&kept->words.v[h[i].at], &h[i], pairs, first);
+		err = count_pairs(t, (const void *)&kept->words.v[h[i].at], &h[i], row);
 	}
-	for (i = first; i < pairs->nr; i++)
-		t->place[pairs->v[i].unit] = 0;
-	if (pairs->nr > first)
-		qsort(&pairs->v[first], pairs->nr - first, sizeof(*pairs->v), by_unit);
-	return err;
+	for (i = 0; i < row->nr; i++)
+		t->place[row->v[i].unit] = 0;
+	return err || !row->nr ? err : sort_row(pairs, row);
 }
 
 /* Hits in order of their rows: a row's end is where the next begins */
@@ -255,17 +262,18 @@ static int merge_pairs(struct vmp_pairs *to, struct vmp_pairs *more)
 static int count_rows(struct vmp_count *t, const struct vmp_kept *kept)
 {
 	struct vmp_count_hit *sorted = malloc(((size_t)t->hits.nr + 1) * sizeof(*sorted));
-	struct vmp_pairs pairs = { 0 };
+	struct vmp_pairs pairs = { 0 }, row = { 0 };
 	uint32_t i, end;
 	int err = sorted ? sort_hits(t, sorted) : -ENOMEM;
 
 	for (i = 0; !err && i < t->hits.nr; i = end) {
 		for (end = i; end < t->hits.nr && sorted[end].row == sorted[i].row; end++)
 			;
-		err = count_row(t, kept, &sorted[i], end - i, &pairs);
+		err = count_row(t, kept, &sorted[i], end - i, &row, &pairs);
 	}
 	if (!err)
 		err = merge_pairs(&t->pairs, &pairs);
+	vmp_vec_free(&row);
 	vmp_vec_free(&pairs);
 	free(sorted);
 	return err;

@@ -3,6 +3,7 @@
 #include "blocks/draw.h"
 
 #define AHEAD	8U	/* raws that are fetched while one is looked at */
+#define FEW	16U	/* are put in order one by one */
 
 /* What is known of a point at which steps end: does it branch? */
 enum end { END_NOT, END_UNSEEN, END_BRANCHES, END_DOES_NOT };
@@ -170,6 +171,24 @@ int vmp_by_points(const void *pa, const void *pb)
 	return a->next < b->next ? -1 : a->next > b->next;
 }
 
+/* Of one start there are mostly few */
+static void sort_few(struct vmp_drawn *v, uint32_t nr)
+{
+	struct vmp_drawn x;
+	uint32_t i, k;
+
+	if (nr > FEW) {
+		qsort(v, nr, sizeof(*v), vmp_by_points);
+		return;
+	}
+	for (i = 1; i < nr; i++) {
+		x = v[i];
+		for (k = i; k && vmp_by_points(&v[k - 1], &x) > 0; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+}
+
 /* By start in one go, for that is a number of a point; then those of one start, which are few */
 static int sort(const struct vmp_drawing *w, struct vmp_drawn *sorted, uint32_t from, uint32_t nr)
 {
@@ -186,7 +205,7 @@ static int sort(const struct vmp_drawing *w, struct vmp_drawn *sorted, uint32_t 
 		sorted[from + at[w->v[i].start == VMP_NONE ? points : w->v[i].start]++] = w->v[i];
 	for (i = from; i < from + nr; i = end) {
 		end = from + at[sorted[i].start == VMP_NONE ? points : sorted[i].start];
-		qsort(&sorted[i], end - i, sizeof(*sorted), vmp_by_points);
+		sort_few(&sorted[i], end - i);
 	}
 	free(at);
 	return 0;
