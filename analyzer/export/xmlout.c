@@ -3,18 +3,44 @@
 #include "export/xmlout.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/text.h"
+
+static void flush(struct vmp_xml *x)
+{
+	fwrite(x->buf, 1, x->used, x->out);
+	x->used = 0;
+}
+
+/* Not by stdio, which took most of the time of a document */
+static void add(struct vmp_xml *x, const void *text, size_t len)
+{
+	if (len > sizeof(x->buf) - x->used)
+		flush(x);
+	if (len > sizeof(x->buf)) {
+		fwrite(text, 1, len, x->out);
+		return;
+	}
+	memcpy(x->buf + x->used, text, len);
+	x->used += len;
+}
+
+static void put(struct vmp_xml *x, const char *text)
+{
+	add(x, text, strlen(text));
+}
 
 static int is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '<' && c != '>' && c != '&' && c != '"';
 }
 
-static void escaped(FILE *out, const char *s)
+static void escaped(struct vmp_xml *x, const char *s)
 {
 	const uint8_t *p = (const uint8_t *)s, *end = p + strlen(s), *run;
+	char number[16];
 
 	while (p < end) {
 		uint32_t c;
@@ -22,42 +48,34 @@ static void escaped(FILE *out, const char *s)
 
 		for (run = p; p < end && is_plain(*p);)
 			p++;
-		fwrite(run, 1, (size_t)(p - run), out);
+		add(x, run, (size_t)(p - run));
 		if (p == end)
 			break;
 		n = vmp_utf8_char(p, (size_t)(end - p), &c);
-		if (n == 1 && (c == '<' || c == '>' || c == '&' || c == '"'))
-			fprintf(out, "&#%" PRIu32 ";", c);
-		else if (!n || c < 0xa0 || (c & 0xfffe) == 0xfffe)
-			fputs("\xef\xbf\xbd", out);
-		else
-			fwrite(p, 1, n, out);
+		if (n == 1 && (c == '<' || c == '>' || c == '&' || c == '"')) {
+			snprintf(number, sizeof(number), "&#%" PRIu32 ";", c);
+			put(x, number);
+		} else if (!n || c < 0xa0 || (c & 0xfffe) == 0xfffe) {
+			put(x, "\xef\xbf\xbd");
+		} else {
+			add(x, p, n);
+		}
 		p += n ? n : 1;
 	}
 }
 
-/* Not by fprintf(), which took most of the time of a document */
-static void put(struct vmp_xml *x, const char *a, const char *b, const char *c)
-{
-	fputs(a, x->out);
-	fputs(b, x->out);
-	fputs(c, x->out);
-}
-
 static void new_line(struct vmp_xml *x)
 {
-	static const char spaces[2 * VMP_XML_DEPTH_MAX + 1] = { [0 ... 2 * VMP_XML_DEPTH_MAX] = ' ' };
+	static const char spaces[2 * VMP_XML_DEPTH_MAX + 1] = { '\n', [1 ... 2 * VMP_XML_DEPTH_MAX] = ' ' };
 
-	if (x->indent) {
-		fputc('\n', x->out);
-		fwrite(spaces, 1, 2 * (size_t)x->depth, x->out);
-	}
+	if (x->indent)
+		add(x, spaces, 1 + 2 * (size_t)x->depth);
 }
 
 static void close_tag(struct vmp_xml *x)
 {
 	if (x->in_tag)
-		fputc('>', x->out);
+		put(x, ">");
 	x->in_tag = 0;
 }
 
@@ -71,9 +89,9 @@ void vmp_xml_init(struct vmp_xml *x, FILE *out, int indent)
 /* Not before there is something to say: a source that is refused leaves nothing. */
 static void head(struct vmp_xml *x)
 {
-	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", x->out);
+	put(x, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
 	if (!x->indent)
-		fputc('\n', x->out);
+		put(x, "\n");
 	x->has_head = 1;
 }
 
@@ -83,7 +101,8 @@ void vmp_xml_begin(struct vmp_xml *x, const char *name)
 		head(x);
 	close_tag(x);
 	new_line(x);
-	put(x, "<", name, "");
+	put(x, "<");
+	put(x, name);
 	x->open[x->depth++] = name;
 	x->in_tag = 1;
 	x->has_text = 0;
@@ -91,20 +110,25 @@ void vmp_xml_begin(struct vmp_xml *x, const char *name)
 
 void vmp_xml_attr(struct vmp_xml *x, const char *name, const char *value)
 {
-	put(x, " ", name, "=\"");
-	escaped(x->out, value);
-	fputc('"', x->out);
+	put(x, " ");
+	put(x, name);
+	put(x, "=\"");
+	escaped(x, value);
+	put(x, "\"");
 }
 
 void vmp_xml_attr_u64(struct vmp_xml *x, const char *name, uint64_t value)
 {
-	fprintf(x->out, " %s=\"%" PRIu64 "\"", name, value);
+	char buf[32];
+
+	snprintf(buf, sizeof(buf), "%" PRIu64, value);
+	vmp_xml_attr(x, name, buf);
 }
 
 void vmp_xml_text(struct vmp_xml *x, const char *text)
 {
 	close_tag(x);
-	escaped(x->out, text);
+	escaped(x, text);
 	x->has_text = 1;
 }
 
@@ -112,16 +136,20 @@ void vmp_xml_end(struct vmp_xml *x)
 {
 	x->depth--;
 	if (x->in_tag) {
-		fputs("/>", x->out);
+		put(x, "/>");
 		x->in_tag = 0;
 	} else {
 		if (!x->has_text)
 			new_line(x);
-		put(x, "</", x->open[x->depth], ">");
+		put(x, "</");
+		put(x, x->open[x->depth]);
+		put(x, ">");
 	}
 	x->has_text = 0;
-	if (!x->depth)
-		fputc('\n', x->out);
+	if (x->depth)
+		return;
+	put(x, "\n");
+	flush(x);
 }
 
 void vmp_xml_item(struct vmp_xml *x, const char *name, const char *unit, const char *value)
@@ -133,6 +161,44 @@ void vmp_xml_item(struct vmp_xml *x, const char *name, const char *unit, const c
 	if (*value)
 		vmp_xml_text(x, value);
 	vmp_xml_end(x);
+}
+
+#define REMEMBERED	1024U	/* bytes of name and unit; escaped, they fit into the buffer */
+
+/* As any other, and what it was but for its value is kept */
+static void first_item(struct vmp_xml *x, struct vmp_xml_form *f, const char *name, const char *unit, const char *value)
+{
+	size_t len = strlen(value);
+
+	close_tag(x);
+	flush(x);
+	vmp_xml_item(x, name, unit, value);
+	f->before = x->used - sizeof("</data>") + 1 - len;
+	vmp_xml_end(x);
+	f->behind = x->used - f->before - len;
+	if (len && strlen(name) + strlen(unit) <= REMEMBERED)
+		f->text = malloc(f->before + f->behind);
+	if (f->text) {
+		memcpy(f->text, x->buf, f->before);
+		memcpy(f->text + f->before, x->buf + f->before + len, f->behind);
+	}
+}
+
+void vmp_xml_form_item(struct vmp_xml *x, struct vmp_xml_form *f, const char *name, const char *unit, const char *value)
+{
+	if (!f->text) {
+		first_item(x, f, name, unit, value);
+		return;
+	}
+	close_tag(x);
+	add(x, f->text, f->before);
+	put(x, value);
+	add(x, f->text + f->before, f->behind);
+}
+
+void vmp_xml_form_free(struct vmp_xml_form *f)
+{
+	free(f->text);
 }
 
 void vmp_xml_count(struct vmp_xml *x, const char *name, uint64_t value)

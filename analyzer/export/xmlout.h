@@ -12,9 +12,12 @@
 #include <stdio.h>
 
 #define VMP_XML_DEPTH_MAX	64
+#define VMP_XML_BUFFER	(64U << 10)
 
 struct vmp_xml {
-	FILE *out;
+	FILE *out;		/* gets what is written in large pieces, the last at the document's end */
+	char buf[VMP_XML_BUFFER];
+	size_t used;		/* of buf */
 	int indent;
 	int depth;
 	int has_head;
@@ -41,6 +44,16 @@ void vmp_xml_end(struct vmp_xml *x);
 
 /** vmp_xml_item() - Begin an item with its data; the caller ends it (others may nest inside). */
 void vmp_xml_item(struct vmp_xml *x, const char *name, const char *unit, const char *value);
+
+/* What stands around the value of an item that many threads have.  Zeroed: nobody has had it yet */
+struct vmp_xml_form {
+	char *text;		/* as it was written the first time, but for the value ... */
+	size_t before, behind;	/* ... so many bytes before it, and behind it */
+};
+
+/** vmp_xml_form_item() - A whole item: of @f, name, unit, depth and a number as value are always given alike. */
+void vmp_xml_form_item(struct vmp_xml *x, struct vmp_xml_form *f, const char *name, const char *unit, const char *value);
+void vmp_xml_form_free(struct vmp_xml_form *f);
 
 /** vmp_xml_count(), vmp_xml_real() - A whole item: a count; a number of @unit. */
 void vmp_xml_count(struct vmp_xml *x, const char *name, uint64_t value);

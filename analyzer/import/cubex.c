@@ -40,12 +40,14 @@ static const struct {
 
 #define NR_KNOWN	(sizeof(known) / sizeof(known[0]))
 #define OTHER		"other"
+#define VALUE_MAX	64
 
 /* A metric in the order it is written: by category, then as in the file */
 struct column {
 	uint32_t metric;
 	const char *category, *item, *unit;
 	union vmp_cube_value *values;	/* by location of the run */
+	struct vmp_xml_form form;
 };
 
 struct conversion {
@@ -113,19 +115,37 @@ static int make_columns(struct conversion *v)
 	return 0;
 }
 
-static void value(const struct conversion *v, const struct column *col, uint32_t i)
+/* As %PRIu64 does */
+static char *decimal(char *end, uint64_t n)
 {
-	const struct vmp_cube_metric *m = &v->c->metrics.v[col->metric];
-	char buf[64];
+	do
+		*--end = (char)('0' + n % 10);
+	while (n /= 10);
+	return end;
+}
 
-	if (m->type == VMP_CUBE_UNSIGNED)
-		snprintf(buf, sizeof(buf), "%" PRIu64, col->values[i].u);
-	else if (m->type == VMP_CUBE_SIGNED)
-		snprintf(buf, sizeof(buf), "%" PRId64, (int64_t)col->values[i].u);
+static const char *text_of(enum vmp_cube_type type, union vmp_cube_value v, char buf[VALUE_MAX])
+{
+	char *end = buf + VALUE_MAX - 1;
+
+	*end = 0;
+	if (type == VMP_CUBE_UNSIGNED || (type == VMP_CUBE_SIGNED && !(v.u >> 63)))
+		return decimal(end, v.u);
+	if (type == VMP_CUBE_SIGNED)
+		snprintf(buf, VALUE_MAX, "%" PRId64, (int64_t)v.u);
+	else if ((!v.u || v.d >= 1) && v.d < 1e9 && v.d == (double)(uint32_t)v.d)
+		return decimal(end, (uint32_t)v.d);
 	else
-		snprintf(buf, sizeof(buf), "%.9g", col->values[i].d);
-	vmp_xml_item(v->x, col->item, col->unit, buf);
-	vmp_xml_end(v->x);
+		snprintf(buf, VALUE_MAX, "%.9g", v.d);
+	return buf;
+}
+
+static void value(const struct conversion *v, struct column *col, uint32_t i)
+{
+	char buf[VALUE_MAX];
+
+	vmp_xml_form_item(v->x, &col->form, col->item, col->unit,
+			  text_of(v->c->metrics.v[col->metric].type, col->values[i], buf));
 }
 
 static void location(const struct conversion *v, uint32_t first, uint32_t i)
@@ -216,6 +236,8 @@ int vmp_cube_write(struct vmp_cube *c, struct vmp_xml *x)
 	}
 	if (!err)
 		vmp_xml_end(x);
+	while (v.nr)
+		vmp_xml_form_free(&v.columns[--v.nr].form);
 	free(v.columns);
 	return err;
 }

@@ -54,6 +54,26 @@ int vmp_tar_is(int fd)
 	return pread(fd, &h, sizeof(h), 0) == sizeof(h) && !memcmp(h.magic, "ustar", 5);
 }
 
+/* Its number, or NULL; @sum: where it is or would be */
+static const uint32_t *find(const struct vmp_tar *t, const char *name, uint64_t *sum)
+{
+	const uint32_t *i;
+
+	for (*sum = vmp_hash_bytes(name, strlen(name)); (i = vmp_hash_find(&t->by_name, *sum)); ++*sum)
+		if (!strcmp(t->members.v[*i].name, name))
+			break;
+	return i;
+}
+
+static int add(struct vmp_tar *t, const struct vmp_tar_member *m)
+{
+	uint64_t sum;
+
+	if (vmp_vec_push(&t->members, *m))
+		return -ENOMEM;
+	return find(t, m->name, &sum) ? 0 : vmp_hash_set(&t->by_name, sum, t->members.nr - 1);
+}
+
 int vmp_tar_read(struct vmp_tar *t, int fd)
 {
 	static const struct header zeros;
@@ -80,22 +100,21 @@ int vmp_tar_read(struct vmp_tar *t, int fd)
 		memcpy(m.name, h.name, sizeof(h.name));
 		m.offset = at + BLOCK;
 		m.bytes = bytes;
-		if (vmp_vec_push(&t->members, m))
+		if (add(t, &m))
 			return -ENOMEM;
 	}
 }
 
 const struct vmp_tar_member *vmp_tar_find(const struct vmp_tar *t, const char *name)
 {
-	uint32_t i;
+	uint64_t sum;
+	const uint32_t *i = find(t, name, &sum);
 
-	for (i = 0; i < t->members.nr; i++)
-		if (!strcmp(t->members.v[i].name, name))
-			return &t->members.v[i];
-	return NULL;
+	return i ? &t->members.v[*i] : NULL;
 }
 
 void vmp_tar_free(struct vmp_tar *t)
 {
 	vmp_vec_free(&t->members);
+	vmp_hash_free(&t->by_name);
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "model/hash.h"
 #include "model/vec.h"
 
 #define VMP_TAR_NAME_MAX	101
@@ -16,6 +17,7 @@ struct vmp_tar_member {
 
 struct vmp_tar {
 	VMP_VEC(struct vmp_tar_member) members;
+	struct vmp_hash by_name;	/* the first of a name */
 };
 
 /** vmp_tar_is() - 1 when a file begins like an archive. */
