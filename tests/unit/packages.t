@@ -67,7 +67,7 @@ for p in "$kmod" vmprof-guest-agent-dkms; do
 	has "$p requires the agent of its version" "$(q "$p" --requires)" "^vmprof-guest-agent = $version-1\$"
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
-has "vmprof requires the libraries that it is linked with" "$(q vmprof --requires)" '^libvirt.so.0'
+has "vmprof requires the libraries that it loads" "$(q vmprof --requires)" '^libvirt.so.0'
 has "vmprof-dkms requires dkms" "$(q vmprof-dkms --requires)" '^dkms$'
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
@@ -100,7 +100,7 @@ is "files of vmprof-guest-agent" "$(files vmprof-guest-agent | grep -v /share/do
 -rw-r--r-- root/root /usr/share/man/man8/vmprof-agent.8.gz"
 is "schemas of vmprof" "$(files vmprof | grep /share/vmprof/)" "-rw-r--r-- root/root /usr/share/vmprof/performance.xsd
 -rw-r--r-- root/root /usr/share/vmprof/profile.schema.json"
-has "vmprof depends on the libraries that it is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
+has "vmprof depends on the libraries that it loads and is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
 is "vmprof-dkms depends on dkms and the command" "$(field vmprof-dkms Depends)" "dkms, vmprof (= $version-1)"
 is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-dkms Depends)" "dkms, vmprof-guest-agent (= $version-1)"
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
