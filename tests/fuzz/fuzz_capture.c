@@ -7,7 +7,6 @@
  * checksums, so that the parsers behind them are reached.
  */
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "blocks/about.h"
 #include "blocks/loops.h"
@@ -146,21 +145,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t by[] = { VMP_BY_FUNCTION, VMP_BY_PROCESS, VMP_BY_MODULE, VMP_BY_VCPU, VMP_BY_EXIT };
 	unsigned int formats = 0;
-	char path[64];
+	char path[PATH_BYTES];
 	int fd;
 
 	if (!size)
 		return 0;
-	fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (fd < 0)
-		abort();
-	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	fd = new_capture(path);
 	setenv("VMPROF_THREADS", size & 2 ? "2" : "1", 1);	/* threads are slow here */
 	if (data[0])
 		put_blocks(fd, data + 1, size - 1);
 	else
 		put(fd, data + 1, size - 1);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	report(path, by[data[0] % (sizeof(by) / sizeof(by[0]))]);
 	while (vmp_format_at(formats))
 		formats++;

@@ -8,7 +8,6 @@
  */
 #include <endian.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <vmprof/uapi.h>
 
 #include "frame.h"
@@ -149,18 +148,14 @@ static void report(const char *path, uint32_t by)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t by[] = { VMP_BY_FUNCTION, VMP_BY_PROCESS, VMP_BY_MODULE, VMP_BY_VCPU, VMP_BY_EXIT };
-	char path[64];
+	char path[PATH_BYTES];
 	int fd;
 
 	if (!size)
 		return 0;
-	fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (fd < 0)
-		abort();
-	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	fd = new_capture(path);
 	setenv("VMPROF_THREADS", "1", 1);
 	put_capture(fd, data + 1, size - 1);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	report(path, by[data[0] % (sizeof(by) / sizeof(by[0]))]);
 	vmp_needed_objects(path, on_needed, NULL);
 	close(fd);

@@ -8,8 +8,10 @@
 #define VMP_FUZZ_ITEMS_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "capture/block.h"
@@ -74,6 +76,20 @@ static inline void put_block(int fd, unsigned int type, unsigned int source, con
 	put(fd, &b, sizeof(b));
 	put(fd, data, len);
 	put(fd, zeros, vmp_padded(len) - len);
+}
+
+#define PATH_BYTES	32
+
+/* An empty capture in memory, and its path; there is no cache of objects beside it */
+static inline int new_capture(char path[PATH_BYTES])
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0)
+		abort();
+	setenv("VMPROF_OBJCACHE", "/nonexistent", 1);
+	snprintf(path, PATH_BYTES, "/proc/self/fd/%d", fd);
+	return fd;
 }
 
 #endif
