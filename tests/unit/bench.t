@@ -6,8 +6,7 @@ set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/out" "$tmp/err" | head -n 40; fi; }
+. "$src/tests/unit/tap.sh"
 has() { grep -qxF -- "$1" "$tmp/out"; ok $? "$1"; }
 
 # measure OUTPUT COMMAND...: wall, CPU, kB of a command, by $tmp/times; of as many bytes as are in its line there

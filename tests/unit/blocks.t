@@ -8,9 +8,7 @@ vmprof=$O/vmprof
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 export VMPROF_OBJCACHE=$tmp HOME=$tmp
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" "$tmp/out" 2> /dev/null; fi; }
-skip() { nr=$((nr + 1)); echo "ok $nr - $1 # SKIP $2"; }
+. "$src/tests/unit/tap.sh"
 run() { "$vmprof" "$@" > "$tmp/out" 2> "$tmp/err"; }
 # json EXPRESSION [ARG]: what was printed last, as d
 json() { python3 -c "import json, sys; d = json.load(open('$tmp/out')); sys.exit(0 if ($1) else 1)" "${@:2}" 2>> "$tmp/err"; }

@@ -5,8 +5,7 @@ set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/out"; fi; }
+. "$src/tests/unit/tap.sh"
 conf() { (cd "$tmp" && "$src/configure" --build-dir="$tmp/b" "$@") > "$tmp/out" 2>&1; }
 
 conf --frobnicate

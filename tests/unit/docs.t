@@ -5,8 +5,7 @@ set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 O=${O:-$src/build}
 vmprof=$O/vmprof
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; fi; }
+. "$src/tests/unit/tap.sh"
 # options, one a line, of a text on standard input
 options() { grep -oE -- '--[a-z][a-z-]+' | sort -u; }
 

@@ -10,9 +10,7 @@ vmprof=$O/vmprof
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 export VMPROF_OBJCACHE=$src/tests/golden/objects HOME=$tmp
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" 2> /dev/null; fi; }
-skip() { nr=$((nr + 1)); echo "ok $nr - $1 # SKIP $2"; }
+. "$src/tests/unit/tap.sh"
 have() { command -v "$1" > /dev/null; }
 # reads FORMAT FILE SAMPLES [SCHEMA]: readers.py agrees, and finds so many samples
 reads()

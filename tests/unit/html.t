@@ -8,8 +8,7 @@ vmprof=$O/vmprof
 capture=$src/tests/golden/made.vmprof
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err"; fi; }
+. "$src/tests/unit/tap.sh"
 run() { "$vmprof" report "$@" > "$tmp/out" 2> "$tmp/err"; }
 
 run --html "$tmp/a.html" --json "$capture"

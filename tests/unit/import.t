@@ -6,9 +6,7 @@ src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 vmprof=${O:-$src/build}/vmprof
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" 2> /dev/null; fi; }
-skip() { nr=$((nr + 1)); echo "ok $nr - $1 # SKIP $2"; }
+. "$src/tests/unit/tap.sh"
 import() { "$vmprof" import "$@" 2> "$tmp/err"; }
 # refuses TEXT FILE WHAT: exit 1, the message says TEXT, and no file is left
 refuses()

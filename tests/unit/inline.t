@@ -7,8 +7,7 @@ O=${O:-$src/build}
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 export VMPROF_OBJCACHE=$tmp VMPROF_DEBUG_PATH=/nowhere
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" "$tmp/out"; fi; }
+. "$src/tests/unit/tap.sh"
 # functions OPTION...: of the rows of report, those with most samples first, in $got
 functions()
 {

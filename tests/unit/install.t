@@ -25,15 +25,8 @@ if [ -z "${VMPROF_TEST_INSTALL:-}" ]; then
 	rm -rf "$work"
 	VMPROF_TEST_INSTALL=1 O=$build exec $apart "$0"
 fi
-nr=0
-ok()
-{
-	nr=$((nr + 1))
-	local name=$1 output
-	shift
-	if output=$("$@" 2>&1); then echo "ok $nr - $name"; else printf 'not ok %d - %s\n' $nr "$name"; sed 's/^/# /' <<< "$output"; fi
-}
-is() { ok "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
+. tests/unit/tap.sh
+is() { runs "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
 in_root() { chroot "$root" "$@"; }
 kernel=$(uname -r)
 now=$(cat VERSION) next=99.0
@@ -44,8 +37,8 @@ tar --exclude=./build --exclude=./.git -cf - . | tar -C "$work/later" -xf -
 echo $next > "$work/later/VERSION"
 touch -r configure "$work/later/VERSION"	# no reason to build the command anew
 for kind in rpm deb; do
-	ok "packaging/$kind/build host" packaging/$kind/build host --build "$build" --out "$work/now/$kind"
-	ok "... and of a later version" "$work/later/packaging/$kind/build" host --build "$build" --out "$work/next/$kind"
+	runs "packaging/$kind/build host" packaging/$kind/build host --build "$build" --out "$work/now/$kind"
+	runs "... and of a later version" "$work/later/packaging/$kind/build" host --build "$build" --out "$work/next/$kind"
 done
 
 # --- a copy of this root
@@ -106,27 +99,27 @@ command_version() { in_root vmprof --version | head -n 1; }
 life()
 {
 	local kind=$1 install=$2 remove=$3 list=$4 before
-	ok "$kind: a copy of this root" new_root "$kind"
-	ok "... with a DKMS that is made up" made_up_dkms
+	runs "$kind: a copy of this root" new_root "$kind"
+	runs "... with a DKMS that is made up" made_up_dkms
 	before=$(everything)
-	ok "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
+	runs "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
 	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
 	is "... the command runs" "$(command_version)" "vmprof $now"
-	ok "... captures and what was fetched from guests" in_root sh -c 'umask 077; mkdir -p /var/lib/vmprof/web01 /var/cache/vmprof/objects/u &&
+	runs "... captures and what was fetched from guests" in_root sh -c 'umask 077; mkdir -p /var/lib/vmprof/web01 /var/cache/vmprof/objects/u &&
 		touch /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x'
-	ok "... upgraded" in_root sh -c "$install /packages/next/$kind/vmprof*"
+	runs "... upgraded" in_root sh -c "$install /packages/next/$kind/vmprof*"
 	is "... the module and its sources are the later ones" "$(module) $(sources)" "$next vmprof-$next"
 	is "... and DKMS has no other" "$(ls "$root/var/lib/dkms/vmprof")" $next
-	ok "... both are still there" in_root ls /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x
-	ok "... removed" in_root sh -c "$remove"
+	runs "... both are still there" in_root ls /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x
+	runs "... removed" in_root sh -c "$remove"
 	is "... the captures are there, and nothing else" "$(diff <(echo "$before") <(everything) | sed -n 's/^[<>] //p' | sort)" \
 		"-rw------- 0 0 /var/lib/vmprof/web01/x.vmprof 
 drwx------ 0 0 /var/lib/vmprof 
 drwx------ 0 0 /var/lib/vmprof/web01 "
-	ok "... installed again" in_root sh -c "$install /packages/now/$kind/vmprof*"
+	runs "... installed again" in_root sh -c "$install /packages/now/$kind/vmprof*"
 	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
-	ok "... the captures are still there" in_root rm -r /var/lib/vmprof/web01
-	ok "... removed again" in_root sh -c "$remove"
+	runs "... the captures are still there" in_root rm -r /var/lib/vmprof/web01
+	runs "... removed again" in_root sh -c "$remove"
 	is "... nothing is left" "$(diff <(echo "$before") <(everything))" ""
 	is "... $kind knows of no such package" "$(in_root sh -c "$list" 2>&1)" ""
 	is "... DKMS was asked for nothing that it could not do" "$(cat "$root/packages/dkms-complains" 2> /dev/null)" ""
@@ -151,23 +144,23 @@ guest_sources() { (cd "$root/usr/src" && ls -d vmprof-guest-[0-9]* 2> /dev/null)
 guest_life()
 {
 	local install="rpm -U --nodeps" remove="rpm -e vmprof-guest-agent-dkms vmprof-guest-agent" before
-	ok "guest: packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --out "$work/now/guest"
-	ok "... and of a later version" "$work/later/packaging/rpm/build" guest --kver "$KVER" --out "$work/next/guest"
-	ok "... a copy of this root" new_root guest
-	ok "... with a kernel" has_kernel
+	runs "guest: packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --out "$work/now/guest"
+	runs "... and of a later version" "$work/later/packaging/rpm/build" guest --kver "$KVER" --out "$work/next/guest"
+	runs "... a copy of this root" new_root guest
+	runs "... with a kernel" has_kernel
 	before=$(everything)
-	ok "... installed" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	runs "... installed" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
 	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
-	ok "... it has a user" in_root getent passwd vmprof-agent
-	ok "... upgraded" in_root sh -c "$install /packages/next/guest/vmprof-guest-agent*"
+	runs "... it has a user" in_root getent passwd vmprof-agent
+	runs "... upgraded" in_root sh -c "$install /packages/next/guest/vmprof-guest-agent*"
 	is "... DKMS has built the later one" "$(guest_module) $(guest_sources)" "$next vmprof-guest-$next"
 	is "... and has no other" "$(in_root dkms status vmprof-guest | sed 's/,.*: /: /')" "vmprof-guest/$next: installed"
-	ok "... removed" in_root $remove
+	runs "... removed" in_root $remove
 	is "... nothing is left" "$(left "$before")" ""
 	is "... no user, no module" "$(in_root getent passwd vmprof-agent) $(guest_module)" " none"
-	ok "... installed again" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	runs "... installed again" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
 	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
-	ok "... removed again" in_root $remove
+	runs "... removed again" in_root $remove
 	is "... nothing is left" "$(left "$before")" ""
 	is "... rpm knows of no such package" "$(in_root rpm -qa 'vmprof*')" ""
 	umount -R "$root"

@@ -13,33 +13,25 @@ if ! { command -v rpmbuild && command -v dkms && command -v dpkg-deb; } > /dev/n
 	echo "1..0 # SKIP rpmbuild, dkms, root rights or the headers of $KVER are missing"
 	exit 0
 fi
-nr=0
-ok()
-{
-	nr=$((nr + 1))
-	local name=$1 output
-	shift
-	if output=$("$@" 2>&1); then echo "ok $nr - $name"; else printf 'not ok %d - %s\n' $nr "$name"; sed 's/^/# /' <<< "$output"; fi
-}
+. tests/unit/tap.sh
 # judged TOOL CMD... - where somebody else's tool is installed, it has nothing to say
 judged()
 {
 	if command -v "$1" > /dev/null; then
-		ok "$1 has nothing to say" "${@:2}"
+		runs "$1 has nothing to say" "${@:2}"
 	else
-		nr=$((nr + 1))
-		echo "ok $nr - $1 has nothing to say # SKIP $1 is not installed"
+		skip "$1 has nothing to say" "$1 is not installed"
 	fi
 }
-is() { ok "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
-has() { ok "$1" grep -q -E -- "$3" <<< "$2"; }
+is() { runs "$1" diff <(printf '%s\n' "$3") <(printf '%s\n' "$2"); }
+has() { runs "$1" grep -q -E -- "$3" <<< "$2"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$(cat VERSION)
 
 # --- RPM
-ok "packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/rpm"
-ok "packaging/rpm/build host" packaging/rpm/build host --build "$build" --out "$work/rpm"
+runs "packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/rpm"
+runs "packaging/rpm/build host" packaging/rpm/build host --build "$build" --out "$work/rpm"
 is "the RPMs" "$(cd "$work/rpm" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
 vmprof-$version-1.x86_64.rpm
 vmprof-dkms-$version-1.noarch.rpm
@@ -74,19 +66,19 @@ for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; 
 	for s in PREIN POSTIN PREUN POSTUN; do
 		# what Lua has around it is Lua's
 		q "$p" --qf "%{$s}" | grep -v -E '^([(]none[)]|os[.]execute[(][[][[]|[]][]][)]|if tonumber.*|end)$' > "$work/script"
-		[ ! -s "$work/script" ] || ok "... its $s is a script, with all words put in" sh -c "sh -n $work/script && ! grep '@[a-z]*@' $work/script"
+		[ ! -s "$work/script" ] || runs "... its $s is a script, with all words put in" sh -c "sh -n $work/script && ! grep '@[a-z]*@' $work/script"
 	done
 done
 # the module and the program have no path of the build machine in them
 (cd "$work" && rpm2cpio rpm/kmod-*.rpm | cpio -idm --quiet && rpm2cpio rpm/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
 	(cd "$work" && rpm2archive -n rpm/kmod-*.rpm | tar -x; rpm2archive -n rpm/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
-ok "... the module is for its kernel" test "$(modinfo -F vermagic "$work/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
-ok "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = "vmprof-agent $version"
-ok "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
+runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
+runs "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = "vmprof-agent $version"
+runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
 
 # --- Debian
-ok "packaging/deb/build guest" packaging/deb/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/deb"
-ok "packaging/deb/build host" packaging/deb/build host --build "$build" --out "$work/deb"
+runs "packaging/deb/build guest" packaging/deb/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/deb"
+runs "packaging/deb/build host" packaging/deb/build host --build "$build" --out "$work/deb"
 is "the Debian packages" "$(cd "$work/deb" && ls)" "vmprof-dkms_$version-1_all.deb
 vmprof-guest-agent-dkms_$version-1_all.deb
 vmprof-guest-agent_$version-1_amd64.deb
@@ -106,7 +98,7 @@ is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-d
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	dpkg-deb -e "$work/deb/$p"_*.deb "$work/$p"
 	for s in "$work/$p"/*inst "$work/$p"/*rm; do
-		[ ! -e "$s" ] || ok "$p: ${s##*/} is a script, with all words put in" sh -c "sh -n $s && ! grep '@[a-z]*@' $s"
+		[ ! -e "$s" ] || runs "$p: ${s##*/} is a script, with all words put in" sh -c "sh -n $s && ! grep '@[a-z]*@' $s"
 	done
 done
 
@@ -125,11 +117,11 @@ for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 	ko=$(tr - _ <<< "$name").ko
 	there() { find "$work/modules/$KVER/updates" -name "$ko*" 2> /dev/null | grep .; }
 	run() { PATH=$work/bin:$PATH sh "$work/$package/$1" "$2"; }
-	ok "$package: installed, DKMS has built $ko" sh -c "PATH=$work/bin:\$PATH sh $work/$package/postinst configure > $work/log 2>&1; find $work/modules/$KVER/updates -name '$ko*' | grep . || { cat $work/log; false; }"
+	runs "$package: installed, DKMS has built $ko" sh -c "PATH=$work/bin:\$PATH sh $work/$package/postinst configure > $work/log 2>&1; find $work/modules/$KVER/updates -name '$ko*' | grep . || { cat $work/log; false; }"
 	run postinst configure > "$work/log" 2>&1
-	ok "... a second time, as in an upgrade" there
+	runs "... a second time, as in an upgrade" there
 	run prerm remove > "$work/log" 2>&1
-	ok "... removed, it is gone" sh -c "! find $work/modules $work/tree -name '$ko*' | grep ."
+	runs "... removed, it is gone" sh -c "! find $work/modules $work/tree -name '$ko*' | grep ."
 done
 
 # --- other people's judgement

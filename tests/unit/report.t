@@ -9,8 +9,7 @@ made=$src/tests/golden/made.vmprof
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export VMPROF_OBJCACHE=$src/tests/golden/objects VMPROF_DIR=$tmp/captures VMPROF_RUN_DIR=$tmp/run
-nr=0
-ok() { nr=$((nr + 1)); if [ "$1" = 0 ]; then echo "ok $nr - $2"; else echo "not ok $nr - $2"; sed 's/^/# /' "$tmp/err" "$tmp/out" | head -n 20; fi; }
+. "$src/tests/unit/tap.sh"
 run() { "$vmprof" report "$@" > "$tmp/out" 2> "$tmp/err"; status=$?; }
 # tells STATUS TEXT WHAT: it ended so, and said that on standard error
 tells() { [ "$status" = "$1" ] && grep -qF -- "$2" "$tmp/err" && { [ "$1" = 0 ] || [ ! -s "$tmp/out" ]; }; ok $? "$3"; }
@@ -97,7 +96,7 @@ END
 done
 run --html "$tmp/page.html" "$quantum"
 if grep -q 'built without the page' "$tmp/err"; then
-	nr=$((nr + 1)); echo "ok $nr - and in the page # SKIP vmprof was built without it"
+	skip "and in the page" "vmprof was built without it"
 else
 	python3 - "$tmp/flat" "$tmp/page.html" << 'END' 2>> "$tmp/err"
 import collections, json, re, sys
@@ -117,7 +116,7 @@ for capture in "$src"/tests/golden/*.vmprof "$tmp/hostile"; do
 	what="the notes of ${capture##*/} are the same in the page"
 	run --html "$tmp/page.html" "$capture"
 	if grep -q 'built without the page' "$tmp/err"; then
-		nr=$((nr + 1)); echo "ok $nr - $what # SKIP vmprof was built without it"
+		skip "$what" "vmprof was built without it"
 		continue
 	fi
 	run "$capture"
