@@ -28,7 +28,7 @@ struct vmp_filter;
 
 struct vmp_filter_error {
 	size_t at;		/* byte of the text at which it fails */
-	char text[128];		/* what is wrong, safe for a terminal */
+	char text[160];		/* what is wrong, safe for a terminal */
 };
 
 /**
