@@ -25,8 +25,8 @@ help:
 	@echo '  make fuzz          what reads foreign bytes, with libFuzzer in a root of the lab: FUZZ="frame sftp ...",'
 	@echo '                     FUZZ_SECONDS=60, FUZZ_RUNS=1000000 for each, FUZZ_JOBS=2 at a time'
 	@echo
-	@echo '  make bench         reading captures beside perf report, and what sampling and the agent cost'
-	@echo '                     (one half of it: make bench-analyzer, make bench-driver)'
+	@echo '  make bench         reading captures beside perf report, what sampling and the agent cost, and blocks beside'
+	@echo '                     exact counts (parts of it: make bench-analyzer, make bench-driver, make bench-blocks)'
 	@echo
 	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest)'
 	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
@@ -51,7 +51,7 @@ PNG ?= docs/report-html.png
 
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
-	bench-driver screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
+	bench-driver bench-blocks screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
 
@@ -198,13 +198,15 @@ $(O)/exactsum: $(O)/obj/tests/bench/exactsum.o $(O)/obj/tests/truth/exact.o
 
 $(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
 
-.PHONY: bench bench-tools bench-analyzer bench-driver
+.PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
-bench: bench-analyzer bench-driver
+bench: bench-analyzer bench-driver bench-blocks
 bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
 bench-driver: host-setup
 	$(Q)tests/bench/driver
+bench-blocks: host-setup
+	$(Q)tests/bench/blocks
 
 # ------------------------------------------------------------------ lab
 .PHONY: host-setup lab products lab-shell demo screenshot check check-lab check-long check-truth check-hw

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # bench.t - the tables of tests/bench/run, of programs that take what they are told to take: ratios, what is held,
-# and that a document gets the tables between its marks, and nothing else is changed.
+# and that a document gets the tables between its marks, and nothing else is changed. Then those of tests/bench/blocks.
 set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 tmp=$(mktemp -d) || exit 1
@@ -81,4 +81,37 @@ for name in reading exports xml many branches; do
 	[ "$(grep -cxF -e "<!-- analyzer $name: made by make bench-analyzer -->" -e "<!-- analyzer $name: end -->" "$src/docs/benchmarks.md")" = 2 ]
 	ok $? "docs/benchmarks.md has the marks of $name"
 done
+
+# --- tests/bench/blocks
+# session NAME SAMPLES OFF [not]: what the log of a case says of it
+session()
+{
+	cat <<- END
+	#   samples  insns     exact   sampled      +-      eq.1    off %  eq.1 off %  by instruction  block
+	#     $2      8     12.14     11.90    0.12     13.87    $3    +14.29     11.86  4540-4555 operator new
+	#        94      1      4.00      3.94     nan      1.68    -1.46    -58.10      5.00  3340-3340 f@plt
+	${4:+$4 }ok 33 - 15-blocks: $1: blocks have their exact cycles: 17 of the 20 hottest blocks are known to 10 %, 2 more than 3 % and 6 standard errors off; 5.40 % in the mean, equation 1 23.45 %; 0 not known
+	ok 34 - 15-blocks: $1: the hottest function's time is exact: quantum_toffoli: 2021500000 cycles sampled, 2023800819 exact, -0.11 % (to 1 % and 6 standard errors of 0.70 %)
+	END
+}
+for name in quantum-1 quantum-4 short blocks; do
+	session $name 1111 -1.95 not
+	session $name 15352 +2.50
+done > "$tmp/log"
+session short 7 -1.00 not >> "$tmp/log"
+printf '%s\n' before '<!-- blocks: made by make bench-blocks -->' old '<!-- blocks: end -->' after > "$tmp/doc.md"
+LOG=$tmp/log DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/blocks reads a log"
+has '| libquantum | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: yes, 1 %: yes |'
+has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: no, 1 %: yes |'
+[ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
+	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 1 ]
+ok $? "the last run of each session is the one that is shown"
+diff <(echo before; echo '<!-- blocks: made by make bench-blocks -->'; cat "$tmp/out"; echo '<!-- blocks: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
+ok $? "the document has the same between its marks, and nothing else is changed"
+cp "$tmp/doc.md" "$tmp/before.md"
+grep -v ' quantum-4: ' "$tmp/log" > "$tmp/cut"
+! LOG=$tmp/cut DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err" && grep -q 'no session quantum-4' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
+ok $? "a log without one of the sessions is told, and leaves the document alone"
+[ "$(grep -cxF -e '<!-- blocks: made by make bench-blocks -->' -e '<!-- blocks: end -->' "$src/docs/benchmarks.md")" = 2 ]
+ok $? "docs/benchmarks.md has the marks of the blocks"
 echo "1..$nr"
