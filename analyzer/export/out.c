@@ -3,6 +3,7 @@
 #include "export/out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "util/file.h"
 
 #define BUFFER_BYTES	(256U << 10)
+#define EARLY_BYTES	(1U << 20)
 #define GZIP_LEVEL	1	/* more costs far more time than it saves room */
 #define ZSTD_LEVEL	9
 #define ZSTD_THREADS	8
@@ -34,6 +36,7 @@ static const struct {
 struct vmp_pack {
 	int fd;
 	int err;
+	size_t bytes;		/* since the disk was last told */
 	ZSTD_CStream *zstd;	/* NULL: not packed so */
 	z_stream gzip;
 	int has_gzip;
@@ -44,6 +47,10 @@ static void to_file(struct vmp_pack *p, const void *data, size_t len)
 {
 	if (!p->err && len)
 		p->err = vmp_write_all(p->fd, data, len);
+	if ((p->bytes += len) < EARLY_BYTES)
+		return;
+	p->bytes = 0;
+	sync_file_range(p->fd, 0, 0, SYNC_FILE_RANGE_WRITE);	/* on its way to the disk, which is waited for at the end */
 }
 
 static void to_zstd(struct vmp_pack *p, const void *data, size_t len, ZSTD_EndDirective end)
