@@ -6,6 +6,7 @@
 
 #include "report/profile.h"
 #include "report/render.h"
+#include "util/radix.h"
 
 struct work {
 	const struct vmp_profile *p;
@@ -91,73 +92,100 @@ static int cmp_rows(const struct sorting *s, const struct vmp_row *a, const stru
 	return d;
 }
 
-/* A row with what nearly always decides at hand */
-struct sorted {
-	uint64_t first, second;
-	uint32_t third;
-	uint32_t row;
-};
-
-static int cmp_sorted(const void *pa, const void *pb, void *arg)
-{
-	const struct sorted *a = pa, *b = pb;
-	const struct sorting *s = arg;
-
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second < b->second ? -1 : 1;
-	if (a->third != b->third)
-		return a->third < b->third ? -1 : 1;
-	return cmp_rows(s, &s->d->rows.v[a->row], &s->d->rows.v[b->row]);
-}
-
 static int by_samples(const struct vmp_options *o)
 {
 	return !o->nr_sort || (o->nr_sort == 1 && o->sort[0].column == VMP_COL_SAMPLES && !o->sort[0].up);
 }
 
-/* Put rows where @v says, along the cycles of the permutation: no second copy of them is needed. */
-static void permute(struct vmp_domain *d, struct sorted *v)
+/* What nearly always decides, one after the other, where rows are sorted by their samples */
+enum level { BY_SAMPLES, BY_FUNCTION, BY_PROCESS, BY_ALL };
+
+static uint64_t level_key(const struct work *w, const struct vmp_row *row, enum level level)
 {
-	uint32_t i, to, from;
+	if (level == BY_SAMPLES)
+		return UINT64_MAX - row->samples;
+	if (level == BY_FUNCTION)
+		return (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
+	return w->rank[row->comm];
+}
+
+static int cmp_values(const void *pa, const void *pb, void *arg)
+{
+	const struct vmp_radix *a = pa, *b = pb;
+	const struct sorting *s = arg;
+
+	return cmp_rows(s, &s->d->rows.v[a->value], &s->d->rows.v[b->value]);
+}
+
+/*
+ * Sort the @nr numbers of rows in the values of @v; @room is for as many again. A key that
+ * is the same for all costs a look at it; the order of those with one key is that of the next level.
+ */
+static void sort_level(const struct sorting *s, struct vmp_radix *v, struct vmp_radix *room, uint64_t nr, enum level level)
+{
+	struct vmp_radix *sorted;
+	uint64_t i, end;
+
+	if (nr < 2)
+		return;
+	if (level == BY_ALL) {
+		qsort_r(v, nr, sizeof(*v), cmp_values, (void *)s);
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		v[i].key = level_key(s->w, &s->d->rows.v[v[i].value], level);
+	sorted = vmp_radix_sort(v, room, nr);
+	if (sorted != v)
+		memcpy(v, sorted, nr * sizeof(*v));
+	for (i = 0; i < nr; i = end) {
+		for (end = i + 1; end < nr && v[end].key == v[i].key; end++)
+			;
+		sort_level(s, &v[i], room, end - i, level + 1);
+	}
+}
+
+/*
+ * Put rows where @from says, along the cycles of the permutation: no second copy of them is needed.
+ * The next one is fetched while one is moved.
+ */
+static void permute(struct vmp_domain *d, uint32_t *from)
+{
+	uint32_t i, to, next;
 
 	for (i = 0; i < d->rows.nr; i++) {
 		struct vmp_row row = d->rows.v[i];
 
-		for (to = i; v[to].row != i; to = from) {
-			from = v[to].row;
-			d->rows.v[to] = d->rows.v[from];
-			v[to].row = to;
+		for (to = i; from[to] != i; to = next) {
+			next = from[to];
+			__builtin_prefetch(&d->rows.v[from[next]]);
+			__builtin_prefetch((const char *)(&d->rows.v[from[next]] + 1) - 1);
+			d->rows.v[to] = d->rows.v[next];
+			from[to] = to;
 		}
 		d->rows.v[to] = row;
-		v[to].row = to;
+		from[to] = to;
 	}
 }
 
 static int sort_rows(const struct work *w, struct vmp_domain *d)
 {
-	struct sorted *v = malloc(d->rows.nr * sizeof(*v) + 1);
-	struct sorting s = { w, d };
-	int fast = by_samples(w->o);
-	uint32_t i;
+	struct vmp_radix *v = malloc(2 * (size_t)d->rows.nr * sizeof(*v) + 1);
+	uint32_t *from = malloc(d->rows.nr * sizeof(*from) + 1), i;
+	const struct sorting s = { w, d };
+	int err;
 
-	if (!v)
-		return -ENOMEM;
-	for (i = 0; i < d->rows.nr; i++) {
-		const struct vmp_row *row = &d->rows.v[i];
-
-		v[i] = (struct sorted){ .row = i };
-		if (!fast)
-			continue;
-		v[i].first = UINT64_MAX - row->samples;
-		v[i].second = (uint64_t)w->rank[row->function] << 32 | w->rank[row->module];
-		v[i].third = w->rank[row->comm];
-	}
-	qsort_r(v, d->rows.nr, sizeof(*v), cmp_sorted, &s);
-	permute(d, v);
+	for (i = 0; v && i < d->rows.nr; i++)
+		v[i].value = i;
+	if (v && from)
+		sort_level(&s, v, v + d->rows.nr, d->rows.nr, by_samples(w->o) ? BY_SAMPLES : BY_ALL);
+	for (i = 0; v && from && i < d->rows.nr; i++)
+		from[i] = (uint32_t)v[i].value;
+	err = v && from ? 0 : -ENOMEM;
 	free(v);
-	return 0;
+	if (!err)
+		permute(d, from);
+	free(from);
+	return err;
 }
 
 /* Rows that the filter's measures or the limit hold back */
