@@ -2,6 +2,7 @@
 /* words.c - see words.h. */
 #include "capture/words.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -115,11 +116,31 @@ struct bytes {
 	const uint8_t *p, *end;
 };
 
+/* Seven bits of each byte, side by side; those behind the one whose eighth bit is clear do not count. */
+static uint64_t seven_each(uint64_t v, uint64_t end)
+{
+	v &= end ^ (end - 1);
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
+}
+
 static int take_distance(struct bytes *in, uint64_t *d)
 {
-	uint64_t v = 0;
+	uint64_t v = 0, end;
 	unsigned int shift;
 
+	if (in->end - in->p >= (ptrdiff_t)WORD) {
+		v = le64toh(word_at(in->p, 0));
+		end = ~v & 0x8080808080808080;
+		if (end) {
+			v = seven_each(v, end);
+			in->p += __builtin_ctzll(end) / 8 + 1;
+			*d = v >> 1 ^ -(v & 1);
+			return 0;
+		}
+		v = 0;
+	}
 	for (shift = 0; shift < 64 && in->p < in->end; shift += 7) {
 		uint8_t byte = *in->p++;
 

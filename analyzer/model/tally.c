@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/hash.h"
+#include "util/big.h"
 #include "util/radix.h"
 
 #define SLOTS_MIN	4096ULL
@@ -58,11 +59,19 @@ static uint64_t find(const struct vmp_tally_slot *slots, uint64_t mask, uint64_t
 	return i;
 }
 
+/* Any of them is looked at next: large pages, so that they are found without a walk */
+static struct vmp_tally_slot *new_slots(uint64_t nr)
+{
+	struct vmp_tally_slot *slots = vmp_big_alloc(nr * sizeof(*slots));
+
+	return slots ? memset(slots, 0, nr * sizeof(*slots)) : NULL;
+}
+
 /* Twice the size; without memory for that it is full at the size it has. */
 static void grow(struct vmp_tally *t)
 {
 	uint64_t mask = 2 * t->mask + 1, i, k;
-	struct vmp_tally_slot *slots = calloc(mask + 1, sizeof(*slots));
+	struct vmp_tally_slot *slots = new_slots(mask + 1);
 	struct vmp_weight *weights = t->weights ? calloc(mask + 1, sizeof(*weights)) : NULL;
 
 	if (!slots || (t->weights && !weights)) {
@@ -123,33 +132,41 @@ int vmp_tally_add(struct vmp_tally *t, uint64_t h, uint32_t space, uint64_t addr
 	return 0;
 }
 
-int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch, const uint32_t *group,
-		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
-		    void *arg)
+int vmp_tally_sort(const struct vmp_tally *t, struct vmp_tally_order *order, const uint32_t *group)
 {
-	static const struct vmp_weight none;
-	struct vmp_radix *items, *sorted;
+	struct vmp_radix *items;
 	uint64_t i, n = 0;
-	int err = 0;
 
-	if (scratch->room < 2 * t->nr + 1) {
-		items = realloc(scratch->items, (2 * t->nr + 1) * sizeof(*items));
+	if (order->room < 2 * t->nr + 1) {
+		items = realloc(order->items, (2 * t->nr + 1) * sizeof(*items));
 		if (!items)
 			return -ENOMEM;
-		scratch->items = items;
-		scratch->room = 2 * t->nr + 1;
+		order->items = items;
+		order->room = 2 * t->nr + 1;
 	}
-	items = scratch->items;
+	items = order->items;
 	for (i = 0; i <= t->mask; i++)
 		if (t->slots[i].n)
 			items[n++] = (struct vmp_radix){
 				(uint64_t)group[t->slots[i].space] << ADDR_BITS |
 				(t->slots[i].addr & ((1ULL << ADDR_BITS) - 1)), i };
-	sorted = vmp_radix_sort(items, items + n, n);
-	for (i = 0; !err && i < n; i++) {
-		if (i + 8 < n)
-			__builtin_prefetch(&t->slots[sorted[i + 8].value]);
-		err = fn(arg, &t->slots[sorted[i].value], t->weights ? &t->weights[sorted[i].value] : &none);
+	order->sorted = vmp_radix_sort(items, items + n, n);
+	return 0;
+}
+
+int vmp_tally_drain(struct vmp_tally *t, const struct vmp_tally_order *order,
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w), void *arg)
+{
+	static const struct vmp_weight none;
+	uint64_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < t->nr; i++) {
+		uint64_t slot = order->sorted[i].value;
+
+		if (i + 8 < t->nr)
+			__builtin_prefetch(&t->slots[order->sorted[i + 8].value]);
+		err = fn(arg, &t->slots[slot], t->weights ? &t->weights[slot] : &none);
 	}
 	memset(t->slots, 0, (t->mask + 1) * sizeof(*t->slots));
 	t->nr = 0;

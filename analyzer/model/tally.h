@@ -53,21 +53,26 @@ int vmp_tally_add(struct vmp_tally *t, uint64_t hash, uint32_t space, uint64_t a
 
 #define VMP_TALLY_SPARE		256
 
-/* What draining needs; one for all tallies that are not drained at once */
-struct vmp_tally_scratch {
-	void *items;
+struct vmp_tally_order {
+	void *items;		/* freed by the caller in the end */
 	uint64_t room;
+	const struct vmp_radix *sorted;
 };
 
 /**
- * vmp_tally_drain() - Give all counts, by group of spaces, nearly in order of address; then it is empty.
- * @scratch: Zeroed at first; the caller frees scratch->items in the end.
- * @group:   Of each space, by its number.
- * @fn: Its non-zero result ends the walk; the tally is empty all the same.
- * Return: 0, the result of @fn, -ENOMEM.
+ * vmp_tally_sort() - Put all counts in order: by group of spaces, nearly by address.
+ * @order: Zeroed at first; vmp_tally_drain() follows it.
+ * @group: Of each space, by its number.
+ * Return: 0 or -ENOMEM.
  */
-int vmp_tally_drain(struct vmp_tally *t, struct vmp_tally_scratch *scratch, const uint32_t *group,
-		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w),
-		    void *arg);
+int vmp_tally_sort(const struct vmp_tally *t, struct vmp_tally_order *order, const uint32_t *group);
+
+/**
+ * vmp_tally_drain() - Give all counts as they were sorted; then it is empty.
+ * @fn: Its non-zero result ends the walk; the tally is empty all the same.
+ * Return: 0 or the result of @fn.
+ */
+int vmp_tally_drain(struct vmp_tally *t, const struct vmp_tally_order *order,
+		    int (*fn)(void *arg, const struct vmp_tally_slot *s, const struct vmp_weight *w), void *arg);
 
 #endif

@@ -38,7 +38,7 @@ struct shard {
 	VMP_VEC(uint64_t) split_of;		/* ... and larger than caches when together with them */
 	struct vmp_hash by_key, by_split;	/* origins, spaces */
 	struct vmp_residence *cache;
-	struct vmp_tally_scratch *scratch;	/* guarded by resolving */
+	struct vmp_tally_order order;
 	uint32_t last[2][VMP_KIND_IDLE + 1];	/* by event: origin of each kind's last sample + 1 */
 	/* while draining: the run of addresses under way, a sum for each space that has some of them */
 	uint32_t run_origin;
@@ -189,10 +189,12 @@ static int on_count(void *arg, const struct vmp_tally_slot *s, const struct vmp_
 
 static int drain(struct shard *sh)
 {
-	int err;
+	int err = vmp_tally_sort(&sh->tally, &sh->order, sh->origin_of.v);
 
+	if (err)
+		return err;
 	pthread_mutex_lock(&resolving);
-	err = vmp_tally_drain(&sh->tally, sh->scratch, sh->origin_of.v, on_count, sh);
+	err = vmp_tally_drain(&sh->tally, &sh->order, on_count, sh);
 	if (!err)
 		err = hand_out(sh);
 	pthread_mutex_unlock(&resolving);
@@ -298,6 +300,7 @@ static int shard_init(struct shard *sh, struct vmp_model *m, const struct vmp_ga
 static void shard_deinit(struct shard *sh)
 {
 	vmp_tally_deinit(&sh->tally);
+	free(sh->order.items);
 	vmp_vec_free(&sh->origins);
 	vmp_vec_free(&sh->spaces);
 	vmp_vec_free(&sh->origin_of);
@@ -325,13 +328,11 @@ static int run(struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
 {
 	struct shard *shards = calloc(nr, sizeof(*shards));
 	void *args[VMP_SCAN_THREADS_MAX];
-	struct vmp_tally_scratch scratch = { 0 };
 	unsigned int i;
 	int err = shards ? 0 : -ENOMEM;
 
 	for (i = 0; !err && i < nr; i++) {
 		err = shard_init(&shards[i], m, g, nr);
-		shards[i].scratch = &scratch;
 		args[i] = &shards[i];
 	}
 	if (!err)
@@ -341,7 +342,6 @@ static int run(struct vmp_model *m, const struct vmp_gather *g, unsigned int nr)
 	for (i = 0; shards && i < nr; i++)
 		shard_deinit(&shards[i]);
 	free(shards);
-	free(scratch.items);
 	return err;
 }
 

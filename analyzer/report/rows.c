@@ -2,14 +2,19 @@
 /* rows.c - open addressing, at most half full; a slot has the hash, so that few rows are looked at in vain. */
 #include "report/rows.h"
 
+#include <string.h>
+
+#include "util/big.h"
+
 static int grow_index(struct vmp_row_index *x)
 {
 	struct vmp_row_index n = { .mask = x->slot ? 2 * x->mask + 1 : 255 };
 	uint32_t i, k;
 
-	n.slot = x->mask < UINT32_MAX / 2 ? calloc((size_t)n.mask + 1, sizeof(*n.slot)) : NULL;
+	n.slot = x->mask < UINT32_MAX / 2 ? vmp_big_alloc(((size_t)n.mask + 1) * sizeof(*n.slot)) : NULL;
 	if (!n.slot)
 		return -ENOMEM;
+	memset(n.slot, 0, ((size_t)n.mask + 1) * sizeof(*n.slot));
 	for (i = 0; x->slot && i <= x->mask; i++) {
 		if (!x->slot[i].row)
 			continue;

@@ -277,7 +277,7 @@ static void test_tally(void **state)
 {
 	struct drained d = { .n = calloc(ADDRS, sizeof(*d.n)) };
 	uint32_t *expected = calloc(ADDRS, sizeof(*expected)), i, drains = 0;
-	struct vmp_tally_scratch scratch = { 0 };
+	struct vmp_tally_order order = { 0 };
 	struct vmp_tally t;
 	uint64_t x = 1, cycles = 0;
 
@@ -298,19 +298,21 @@ static void test_tally(void **state)
 			continue;
 		d.group = 0;
 		d.last = 0;
-		assert_int_equal(vmp_tally_drain(&t, &scratch, group_of, on_count, &d), 0);
+		assert_int_equal(vmp_tally_sort(&t, &order, group_of), 0);
+		assert_int_equal(vmp_tally_drain(&t, &order, on_count, &d), 0);
 		drains++;
 	}
 	assert_true(t.mask + 1 <= (1 << 19) / sizeof(*t.slots));
 	assert_true(drains > 10);
 	d.group = 0;
 	d.last = 0;
-	assert_int_equal(vmp_tally_drain(&t, &scratch, group_of, on_count, &d), 0);
+	assert_int_equal(vmp_tally_sort(&t, &order, group_of), 0);
+	assert_int_equal(vmp_tally_drain(&t, &order, on_count, &d), 0);
 	assert_memory_equal(d.n, expected, ADDRS * sizeof(*expected));
 	assert_int_equal(d.cycles, cycles);
 	assert_int_equal(d.out_of_order, 0);
 	vmp_tally_deinit(&t);
-	free(scratch.items);
+	free(order.items);
 	free(expected);
 	free(d.n);
 }
