@@ -30,7 +30,10 @@ static void find_targets(struct vmp_chain *c)
 	for (i = 0; i < m->pairs.nr; i++) {
 		const struct vmp_pair *p = &m->pairs.v[i];
 		const struct vmp_unit *u = &m->set->units.v[p->unit];
+		int g;
 
+		for (g = 0; g < VMP_GROUPS; g++)
+			c->steps[i] += p->n[g];
 		c->first[p->row + 1]++;
 		c->to[i] = m->row_of[u->start];
 		c->insns[i] = guess_insns(m->set, &m->set->blocks.v[u->block]);
@@ -109,11 +112,12 @@ int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double peri
 	c->to = calloc(pairs, sizeof(*c->to));
 	c->stays = calloc(pairs, sizeof(*c->stays));
 	c->insns = calloc(pairs, sizeof(*c->insns));
+	c->steps = calloc(pairs, sizeof(*c->steps));
 	c->in_first = calloc(rows, sizeof(*c->in_first));
 	c->in_pair = calloc(pairs, sizeof(*c->in_pair));
 	c->source = calloc(pairs, sizeof(*c->source));
 	c->first_block = malloc(((size_t)m->set->points.points.nr + 1) * sizeof(*c->first_block));
-	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->in_first || !c->in_pair ||
+	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->steps || !c->in_first || !c->in_pair ||
 	    !c->source || !c->first_block)
 		return -ENOMEM;
 	list_blocks(c);
@@ -129,6 +133,7 @@ void vmp_chain_deinit(struct vmp_chain *c)
 	free(c->to);
 	free(c->stays);
 	free(c->insns);
+	free(c->steps);
 	free(c->in_first);
 	free(c->in_pair);
 	free(c->source);
@@ -191,15 +196,14 @@ LANES void without(const struct vmp_solutions *s, unsigned int lanes, const uint
 }
 
 /* The same of a pair */
-LANES void steps(const struct vmp_solutions *s, unsigned int lanes, const struct vmp_pair *p, double out[])
+LANES void steps(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, uint32_t pair, double out[])
 {
-	uint64_t sum = 0;
-	unsigned int g, l;
+	const uint32_t *n = c->m->pairs.v[pair].n;
+	uint64_t sum = c->steps[pair];
+	unsigned int l;
 
-	for (g = 0; g < VMP_GROUPS; g++)
-		sum += p->n[g];
 	for (l = 0; l < lanes; l++)
-		out[l] = (double)(int64_t)(s->first == VMP_CHAIN_ALL ? sum : sum - p->n[s->first + l]);
+		out[l] = (double)(int64_t)(s->first == VMP_CHAIN_ALL ? sum : sum - n[s->first + l]);
 }
 
 /* Samples of each row */
@@ -236,7 +240,7 @@ LANES void load_steps(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 
 		if (!c->stays[i])
 			continue;
-		steps(s, lanes, &m->pairs.v[i], n);
+		steps(c, s, lanes, i, n);
 		for (l = 0; l < lanes; l++)
 			s->weight[(size_t)row * lanes + l] += n[l];
 		for (l = 0; (c->to[i] == VMP_NONE || c->to[i] == row) && l < lanes; l++)
@@ -257,7 +261,7 @@ LANES void load_parts(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 		const double *weight = &s->weight[(size_t)c->source[i] * lanes];
 		uint32_t k = c->in_pair[i];
 
-		steps(s, lanes, &m->pairs.v[k], n);
+		steps(c, s, lanes, k, n);
 		for (l = 0; l < lanes; l++)
 			s->part[i * lanes + l] = weight[l] > 0 && c->to[k] != c->source[i] ? n[l] / weight[l] : 0;
 	}
@@ -267,17 +271,20 @@ LANES void load_parts(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 LANES unsigned int sweep(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, unsigned int done)
 {
 	double change[VMP_LANES] = { 0 };	/* the largest, relative */
+	const uint32_t *source = c->source;
+	const double *part = s->part;
+	double *const all = s->x;
 	unsigned int l;
-	uint32_t r, i;
+	uint32_t r, i, end;
 
-	for (r = 0; r < c->m->rows; r++) {
+	for (i = r = 0; r < c->m->rows; r++) {
 		double in[VMP_LANES] = { 0 };
 
-		for (i = c->in_first[r]; i < c->in_first[r + 1]; i++)
+		for (end = c->in_first[r + 1]; i < end; i++)
 			for (l = 0; l < lanes; l++)
-				in[l] += s->x[(size_t)c->source[i] * lanes + l] * s->part[(size_t)i * lanes + l];
+				in[l] += all[(size_t)source[i] * lanes + l] * part[(size_t)i * lanes + l];
 		for (l = 0; l < lanes; l++) {
-			double out = s->keeps[(size_t)r * lanes + l], *was = &s->x[(size_t)r * lanes + l], x;
+			double out = s->keeps[(size_t)r * lanes + l], *was = &all[(size_t)r * lanes + l], x;
 
 			if (done >> l & 1 || out < 1e-12 || in[l] <= 0)
 				continue;	/* nothing but itself */
@@ -319,7 +326,7 @@ LANES void shown(const struct vmp_chain *c, const struct vmp_solutions *s, unsig
 	size_t at = (size_t)c->m->pairs.v[pair].row * lanes;
 	unsigned int l;
 
-	steps(s, lanes, &c->m->pairs.v[pair], out);
+	steps(c, s, lanes, pair, out);
 	for (l = 0; l < lanes; l++)
 		out[l] = s->weight[at + l] > 0 ? s->x[at + l] * out[l] / s->weight[at + l] : 0;
 }
