@@ -51,6 +51,9 @@ if command -v xmllint > /dev/null; then
 	[ "$(value 1 1 visits)" = 15 ]; ok $? "with two roots, exclusive metrics are summed over both trees"
 	[ "$(value 1 1 execution_time)" = 113 ]; ok $? "and inclusive ones are those of both roots"
 fi
+python3 "$src/tests/unit/export/cubex.py" "$tmp/other.cubex" reals=1 processes=6 threads=1 && import "$tmp/other.cubex" > "$tmp/reals.xml"
+[ "$(grep -o '"rate"><data unit="counts">[^<]*' "$tmp/reals.xml" | cut -d'>' -f3 | xargs)" = '0.125 999999999 1e+09 1.23456789e+10 -3 0' ]
+ok $? "real numbers have nine digits"
 # more values than are held at once: the same numbers, by several runs
 python3 "$src/tests/unit/export/cubex.py" "$tmp/wide.cubex" processes=6000 threads=1 counters=200 &&
 	import "$tmp/wide.cubex" -o "$tmp/wide.xml"; ok $? "6000 processes and 203 metrics are read"

@@ -11,6 +11,7 @@ silent, from Cube's own writer and reader (cubew_metric.c, CubeROZRowsSupplier.c
   packed=0 big=0 gz=0    rows packed by zlib; the other byte order; anchor.xml packed
   backward=0 holes=0     packed rows lie in the file from the last to the first; those of zeros are not written
   dense=0                the index lists no call paths: there are rows of all
+  reals=0                with 1, one more metric, of real numbers: REALS, a location each
   roots=1                with 2, there is another call path beside main
 The call tree is main (compute (inner), io); value v of row r at location l is known.
 """
@@ -23,7 +24,7 @@ import tarfile
 import zlib
 
 opt = {"processes": 2, "threads": 2, "counters": 0, "spread": 0, "packed": 0, "big": 0, "gz": 0,
-       "backward": 0, "holes": 0, "dense": 0, "roots": 1}
+       "backward": 0, "holes": 0, "dense": 0, "reals": 0, "roots": 1}
 opt.update((k, int(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
 P, T = opt["processes"], opt["threads"]
 L = P * T
@@ -40,6 +41,9 @@ METRICS = [  # name, type, dtype, unit, struct, row -> location -> value
     ("drift", "EXCLUSIVE", "INT32", "ticks", "i", lambda r: [-l for l in range(L)]),
     ("atoms", "EXCLUSIVE", "TAU_ATOMIC", "", "Idddd", None),
 ]
+REALS = [0.125, 999999999, 1e9, 12345678901, -3, 0]
+if opt["reals"]:
+    METRICS.append(("rate", "EXCLUSIVE", "DOUBLE", "", "d", lambda r: REALS[:L] if r == 0 else None))
 rng = random.Random(1)
 
 
