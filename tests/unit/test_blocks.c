@@ -982,6 +982,39 @@ static int write_captures(char *folder)
 	return 0;
 }
 
+#define MANY	(2 * VMP_RAWS_CHUNK + 100)
+
+/* More steps than one piece of the table holds: numbers in the order of their coming, counts of both times */
+static void test_many_steps(void **state)
+{
+	struct vmp_raws raws = { 0 };
+	struct vmp_raw raw = { .kind = VMP_RAW_STEP, .n = 1, .context = 3 };
+	const struct vmp_raw *first = NULL;
+	uint32_t number, i;
+
+	(void)state;
+	for (i = 0; i < 2 * MANY; i++) {
+		raw.a = 0x1000 + 16 * (i % MANY);
+		raw.mispredicted = i >= MANY;
+		assert_int_equal(vmp_raws_add(&raws, &raw, vmp_raws_hash(&raws, &raw), &number), 0);
+		assert_int_equal(number, i % MANY);
+		if (!i)
+			first = vmp_raws_at(&raws, 0);
+	}
+	assert_int_equal(raws.nr, MANY);
+	assert_ptr_equal(vmp_raws_at(&raws, 0), first);
+	for (i = 0; i < MANY; i++) {
+		raw.a = 0x1000 + 16 * i;
+		assert_int_equal(vmp_raws_find(&raws, &raw, vmp_raws_hash(&raws, &raw)), i);
+		assert_int_equal(vmp_raws_at(&raws, i)->n, 2);
+		assert_int_equal(vmp_raws_at(&raws, i)->mispredicted, 1);
+		assert_int_equal(vmp_raws_at(&raws, i)->a, raw.a);
+	}
+	raw.context++;
+	assert_int_equal(vmp_raws_find(&raws, &raw, vmp_raws_hash(&raws, &raw)), VMP_NONE);
+	vmp_raws_free(&raws);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--capture"))
@@ -989,6 +1022,7 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
+		cmocka_unit_test(test_many_steps),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested_guest, setup, teardown),
