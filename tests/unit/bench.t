@@ -54,7 +54,7 @@ run 'perf report|20 40 1024000|100' 'perf script|3 3 1024|100' 'perf-script|2 4 
 	'report|2 4 204800|2000000'
 ok $? "it runs"
 has '| 10000000 | vmprof report | 2.00 | 4.00 | 5.00 | 200 | 1.0 | 1.0 | 300 MB: yes |'
-has '| 10000000 | perf report --stdio | 20.00 | 40.00 | 0.50 | 1000 | 10.0 | 10.0 | 10 times: yes, by CPU: yes |'
+has '| 10000000 | perf report --stdio | 20.00 | 40.00 | 0.50 | 1000 | 10.0 | 10.0 | 10 times: yes, by CPU: yes, the goal of 20: no |'
 has '| 10000000 | vmprof export -f perf-script | 2.00 | 4.00 | 5.00 | 300 | 1.0 | 1.0 | 300 MB: yes |'
 has '| 10000000 | perf script | 3.00 | 3.00 | 3.33 | 1 | 1.5 | 0.8 |  |'
 has '| pprof | 2.00 | 4.00 | 1.0 | 1 | 1.0 | 2 times report: yes |'
@@ -68,7 +68,7 @@ exports=10000000
 run 'perf report|19.9 39 1024000|100' 'perf script|3 3 1024|100' 'perf-script|2 4 307300|100' '--html|2 8.1 1024|5000001' 'pprof|2 8 1024|1000000' \
 	'report|2 4 308000|2000000'
 has '| 10000000 | vmprof report | 2.00 | 4.00 | 5.00 | 300 | 1.0 | 1.0 | 300 MB: no |'
-has '| 10000000 | perf report --stdio | 19.90 | 39.00 | 0.50 | 1000 | 9.9 | 9.8 | 10 times: no, by CPU: no |'
+has '| 10000000 | perf report --stdio | 19.90 | 39.00 | 0.50 | 1000 | 9.9 | 9.8 | 10 times: no, by CPU: no, the goal of 20: no |'
 has '| pprof | 2.00 | 8.00 | 2.0 | 1 | 1.0 | 2 times report: yes |'
 has '| HTML page | 2.00 | 8.10 | 2.0 | 1 | 5.0 | 2 times report: no, 5 MB: no |'
 samples=1000000 exports=0
