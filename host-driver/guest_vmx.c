@@ -11,44 +11,14 @@
  */
 #include <linux/kvm_host.h>
 #include <linux/percpu.h>
-#include <asm/asm.h>
 #include <asm/vmx.h>
 #include <vmprof/uapi.h>
 #include "compat/compat.h"
 #include "guest.h"
+#include "vmcs.h"
 
-#define VMPH_VMX_NO_VMCS	(~0ULL)
 #define VMPH_VMX_AR_CS_LONG	(1U << 13)
 #define VMPH_VMX_REASON(full)	((u16)(full))
-
-/* The current VMCS's physical address; none where VMX is off */
-static u64 vmph_vmptrst(void)
-{
-	u64 pa = VMPH_VMX_NO_VMCS;
-
-	asm volatile("1:	vmptrst %0\n"
-		     "2:\n"
-		     _ASM_EXTABLE(1b, 2b)
-		     : "+m" (pa) : : "cc", "memory");
-	return pa;
-}
-
-/* Read a field; false where there is no such field, no VMCS, or no VMX */
-static bool vmph_vmread(unsigned long field, u64 *value)
-{
-	unsigned long v = 0;
-	u8 failed = 1;
-
-	asm volatile("1:	vmread %[field], %[v]\n"
-		     "	setbe %[failed]\n"
-		     "2:\n"
-		     _ASM_EXTABLE(1b, 2b)
-		     : [v] "+r" (v), [failed] "+q" (failed) : [field] "r" (field) : "cc");
-	if (failed)
-		return false;
-	*value = v;
-	return true;
-}
 
 /* Did this trigger end the guest's run? */
 static bool vmph_vmx_in_guest(u64 reason, u64 intr_info, bool nmi)
@@ -108,20 +78,6 @@ int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_gu
 	if (ours)
 		*verified = vmcs;
 	return vmph_vmx_read_state(vcpu, guest);
-}
-
-/* Write a field of the current VMCS; false where that fails */
-static bool vmph_vmwrite(unsigned long field, u64 value)
-{
-	u8 failed = 1;
-
-	asm volatile("1:	vmwrite %[v], %[field]\n"
-		     "	setbe %[failed]\n"
-		     "2:\n"
-		     _ASM_EXTABLE(1b, 2b)
-		     : [failed] "+q" (failed) : [v] "rm" ((unsigned long)value), [field] "r" (field)
-		     : "cc");
-	return !failed;
 }
 
 /* What the legacy record needs to go on in the guest; the architectural one has an MSR of its own */
