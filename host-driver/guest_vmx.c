@@ -43,24 +43,25 @@ static bool vmph_vmx_guest_cr3(const struct kvm_vcpu *vcpu, u64 *cr3)
 	return true;
 }
 
-static int vmph_vmx_read_state(struct kvm_vcpu *vcpu, struct vmph_guest *guest)
+static bool vmph_vmx_read_state(struct kvm_vcpu *vcpu, struct vmph_guest *guest)
 {
 	u64 ss_ar, cs_ar, cs_base = 0;
 
 	if (!vmph_vmread(GUEST_RIP, &guest->ip) || !vmph_vmx_guest_cr3(vcpu, &guest->cr3) ||
 	    !vmph_vmread(GUEST_SS_AR_BYTES, &ss_ar) || !vmph_vmread(GUEST_CS_AR_BYTES, &cs_ar))
-		return -EIO;
+		return false;
 	guest->cpl = (ss_ar >> 5) & 3;
 	if (cs_ar & VMPH_VMX_AR_CS_LONG)
 		guest->flags |= VMPROF_SF_LONG_MODE;
-	else if (vmph_vmread(GUEST_CS_BASE, &cs_base))
-		guest->ip += cs_base;
+	else if (!vmph_vmread(GUEST_CS_BASE, &cs_base))
+		return false;
+	guest->ip += cs_base;
 	if (vmph_is_nested(vcpu))
 		guest->flags |= VMPROF_SF_NESTED;
 	/* these may be missing: they stay 0 */
 	vmph_vmread(EXIT_QUALIFICATION, &guest->exit_info1);
 	vmph_vmread(GUEST_PHYSICAL_ADDRESS, &guest->exit_info2);
-	return 0;
+	return true;
 }
 
 int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest)
@@ -69,15 +70,14 @@ int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_gu
 	bool ours = handling == (nmi ? KVM_HANDLING_NMI : KVM_HANDLING_IRQ);
 	u64 vmcs = vmph_is_td(vcpu) ? VMPH_VMX_NO_VMCS : vmph_vmptrst();
 
-	if (vmcs == VMPH_VMX_NO_VMCS || (!ours && vmcs != *verified))
-		return ours ? -EIO : -ENODATA;
-	if (!vmph_vmread(VM_EXIT_REASON, &guest->exit_reason) ||
-	    !vmph_vmread(VM_EXIT_INTR_INFO, &guest->exit_intr_info))
+	if (vmcs == VMPH_VMX_NO_VMCS || (!ours && vmcs != *verified) ||
+	    !vmph_vmread(VM_EXIT_REASON, &guest->exit_reason) ||
+	    !vmph_vmread(VM_EXIT_INTR_INFO, &guest->exit_intr_info) ||
+	    !vmph_vmx_read_state(vcpu, guest))
 		return ours ? -EIO : -ENODATA;
 	guest->in_guest = ours && vmph_vmx_in_guest(guest->exit_reason, guest->exit_intr_info, nmi);
-	if (ours)
-		*verified = vmcs;
-	return vmph_vmx_read_state(vcpu, guest);
+	*verified = vmcs;
+	return 0;
 }
 
 /* What the legacy record needs to go on in the guest; the architectural one has an MSR of its own */

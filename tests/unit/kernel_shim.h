@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel_shim.h - what host-driver's files about Intel's branch records, perf's counters and the vCPU
- * that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile makes each of the kernel's headers that they
- * include of this one. A test defines the functions: processor, MSRs and perf are its own.
+ * kernel_shim.h - what host-driver's files about Intel's branch records and VMCS, perf's counters and the
+ * vCPU that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile
+ * makes each of the kernel's headers that they include of this one. A test defines the functions: processor, MSRs and perf are its own.
  */
 #ifndef VMP_TEST_KERNEL_SHIM_H
 #define VMP_TEST_KERNEL_SHIM_H
@@ -38,6 +38,26 @@ static inline int fls(unsigned int x)
 #define MSR_IA32_PERF_CAPABILITIES	0x345
 #define MSR_LBR_NHM_FROM		0x680	/* MSR_LASTBRANCH_0_FROM_IP */
 #define MSR_ARCH_LBR_FROM_0		0x1500
+
+#define DEBUGCTLMSR_LBR			(1UL << 0)
+#define DEBUGCTLMSR_FREEZE_LBRS_ON_PMI	(1UL << 11)
+
+/* Volume 3, "Field Encoding in VMCS" and what is in the fields */
+#define GUEST_PHYSICAL_ADDRESS		0x2400
+#define GUEST_IA32_DEBUGCTL		0x2802
+#define SECONDARY_VM_EXEC_CONTROL	0x401e
+#define VM_EXIT_REASON			0x4402
+#define VM_EXIT_INTR_INFO		0x4404
+#define GUEST_CS_AR_BYTES		0x4816
+#define GUEST_SS_AR_BYTES		0x4818
+#define EXIT_QUALIFICATION		0x6400
+#define GUEST_CR3			0x6802
+#define GUEST_CS_BASE			0x6808
+#define GUEST_RIP			0x681e
+#define SECONDARY_EXEC_ENABLE_EPT	(1U << 1)
+#define INTR_INFO_INTR_TYPE_MASK	0x700
+#define INTR_INFO_VALID_MASK		(1U << 31)
+#define INTR_TYPE_NMI_INTR		(2 << 8)
 
 #define rdmsrq(msr, value)	((value) = kernel_rdmsr(msr))
 #define wrmsrq(msr, value)	kernel_wrmsr((msr), (value))
@@ -113,7 +133,6 @@ struct perf_sample_data {
 /* ------------------------------------------------- KVM, kprobes, the rest */
 
 #define VMPH_HAVE_VM_FLAGS_SET
-#define VMPH_HAVE_KVM_INTR_TYPE
 #define VMPH_HAVE_UNWINDER
 #define VMPH_HAVE_KVM_TRACE
 #define HF_GUEST_MASK	1
@@ -130,9 +149,10 @@ struct kvm_vcpu {
 	int vcpu_id;
 	struct {
 		u32 hflags;
+		u8 handling_intr_from_guest;
 		int last_vmentry_cpu;
 		s64 l1_tsc_offset;
-		u64 l1_tsc_scaling_ratio;
+		u64 l1_tsc_scaling_ratio, cr3;
 	} arch;
 };
 
@@ -147,6 +167,10 @@ void unregister_kprobe(struct kprobe *probe);
 struct module;
 
 void module_put(struct module *module);
+
+#define DEFINE_PER_CPU(type, name)	type name
+#define __this_cpu_read(name)		(name)
+#define __this_cpu_write(name, v)	((name) = (v))
 
 #define __rcu
 
