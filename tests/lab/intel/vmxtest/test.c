@@ -10,6 +10,9 @@
 #include <asm/vmx.h>
 #include "compat/compat.h"
 #include "guest.h"
+#include "vmcs.h"
+
+#define NO_FIELD	0x6ffe	/* the host's state, natural width, index 511 */
 
 #define COUNTER(name) \
 	static unsigned long name; \
@@ -22,6 +25,7 @@ COUNTER(lent);		/* the field got our bits and kept what it had */
 COUNTER(kept);		/* ... until the exit */
 COUNTER(restored);	/* ... and has its own value again */
 COUNTER(refused);	/* a VMCS that was not verified: no data */
+COUNTER(missing);	/* a field that no VMCS has: not read, not written */
 COUNTER(believed);	/* the one that was: state, and not the guest's sample */
 COUNTER(bad);		/* anything else */
 
@@ -67,7 +71,7 @@ static void on_entry(void *data, struct kvm_vcpu *vcpu)
 static void on_exit(void *data, struct kvm_vcpu *vcpu)
 {
 	struct vmph_guest guest = {};
-	u64 vmcs = current_vmcs(), other = vmcs + PAGE_SIZE;
+	u64 vmcs = current_vmcs(), other = vmcs + PAGE_SIZE, value = 42;
 
 	exits++;
 	if (holds) {
@@ -76,6 +80,7 @@ static void on_exit(void *data, struct kvm_vcpu *vcpu)
 		      field(GUEST_IA32_DEBUGCTL) == before && !vmph_vmx_take_freeze(vcpu));
 	}
 	holds = false;
+	count(&missing, !vmph_vmread(NO_FIELD, &value) && value == 42 && !vmph_vmwrite(NO_FIELD, 42));
 	/* KVM handles neither interrupt nor NMI yet */
 	count(&refused, vmph_vmx_read(vcpu, &other, false, &guest) == -ENODATA &&
 	      other == vmcs + PAGE_SIZE);
