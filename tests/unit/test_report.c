@@ -472,8 +472,13 @@ static void test_exit_names(void **state)
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x10), "CR_WRITE0");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x4e), "EXCP14");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0xffff), "0xffff");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 10), "CPUID");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 12), "HLT");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 30), "IO_INSTRUCTION");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 31), "MSR_READ");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 32), "MSR_WRITE");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 48), "EPT_VIOLATION");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 49), "EPT_MISCONFIG");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, 0x80000021), "INVALID_STATE");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_NONE, 5), "0x5");
 	assert_true(vmp_exit_is(VMPROF_VENDOR_SVM, 0x61, "nmi"));
