@@ -44,6 +44,25 @@ monitor()
 	exec 7<&-
 }
 
+# instructions NAME ADDRESSES - the names of the instructions at these places, sorted; it is stopped
+instructions()
+{
+	# shellcheck disable=SC2086
+	monitor "$1" "$(printf 'x /1i %s\n' $2)" |
+		sed -n -E 's/^0x[0-9a-f]+: *(([0-9a-f]{2} )+ +)?((rep )?[a-z]+).*/\3/p' | sort -u | tr '\n' ' '
+}
+
+# reload VM N - how many of N sessions have records, each by a module that was loaded anew
+reload()
+{
+	local good=0 i
+	for ((i = 0; i < $2; i++)); do
+		rmmod vmprof && modprobe vmprof && ringdump cycle 1 -q -p "$1" -t -n 1000000 >cycle 2>&1 &&
+			grep -q '^Y cycles=1 records=[1-9]' cycle && good=$((good + 1))
+	done
+	echo $good
+}
+
 # The two instructions of a loop of g1's program, as a regular expression
 at()
 {
