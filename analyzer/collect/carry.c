@@ -35,6 +35,9 @@ static void by_agent(struct vmp_vm *vm, uint64_t now_ns)
 
 	if (vm->agent.state != VMP_AGENT_DONE)
 		vmp_fetch_abort(&vm->fetch, -ECANCELED);
+	/* kernel symbols go first: while they come, a binary is not late */
+	if (!vm->agent.ksyms_whole && vm->agent.heard_ns > vm->fetch.heard_ns)
+		vm->fetch.heard_ns = vm->agent.heard_ns;
 	vmp_fetch_tick(&vm->fetch, now_ns);
 	if (vmp_fetch_next(&vm->fetch, now_ns, &ask))
 		vmp_agent_get(&vm->agent, &ask);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_sftp.c - a guest's binaries by ssh: what --objects takes, and files from OpenSSH's own
- * sftp-server, behind sshd and ssh where they are installed, else behind a script called ssh.
+ * sftp-server, behind sshd and ssh where they are installed, else behind a script called ssh; and
+ * how long is waited for those that the agent sends.
  */
 #include "gen.h"
 
@@ -456,6 +457,34 @@ static void test_gone(void **state)
 	assert_int_equal(files_in_cache(), 0);
 }
 
+/* By the agent, which sends its kernel's symbols first: a guest that still does is not silent */
+static void test_agent(void **state)
+{
+	uint64_t now_ns = vmp_now_ns();
+
+	(void)state;
+	vm.objects.way = VMP_OBJECTS_AGENT;
+	vm.agent.fd = -1;
+	vm.agent.state = VMP_AGENT_DONE;
+	need("/bin/a", "u-1/abcd01", 100);
+	need("/bin/b", "u-1/abcd02", 100);
+	assert_false(vmp_carry_step(&vm, now_ns));
+	now_ns += VMP_FETCH_PATIENCE_NS;
+	vm.agent.heard_ns = now_ns;
+	assert_false(vmp_carry_step(&vm, ++now_ns));
+	assert_int_equal(vm.fetch.why[VMP_FETCH_SLOW], 0);
+	/* they have come, and nothing else */
+	vm.agent.ksyms_whole = 1;
+	now_ns += VMP_FETCH_PATIENCE_NS;
+	vm.agent.heard_ns = now_ns;
+	assert_false(vmp_carry_step(&vm, now_ns));
+	assert_int_equal(vm.fetch.why[VMP_FETCH_SLOW], 1);
+	/* a guest that falls silent before it has sent them is late */
+	vm.agent.ksyms_whole = 0;
+	assert_true(vmp_carry_step(&vm, now_ns + VMP_FETCH_PATIENCE_NS + 1));
+	assert_int_equal(vm.fetch.why[VMP_FETCH_SLOW], 2);
+}
+
 /* What the cache has is not fetched: no connection is made */
 static void test_cached(void **state)
 {
@@ -543,7 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_choice), T(test_files), T(test_refusals),
-		T(test_limits), cmocka_unit_test(test_cut), cmocka_unit_test(test_damaged), T(test_hangs), T(test_gone), T(test_cached), T(test_ssh),
+		T(test_limits), cmocka_unit_test(test_cut), cmocka_unit_test(test_damaged), T(test_hangs), T(test_gone), T(test_cached), T(test_agent), T(test_ssh),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
