@@ -24,6 +24,7 @@ cat >/run/lab/small.xml <<END
   <devices>
     <emulator>/usr/bin/qemu-system-x86_64</emulator>
     <controller type='usb' model='none'/>
+    <controller type='virtio-serial' index='0' ports='2'/>
     <serial type='file'><source path='/out/small.console'/><target port='0'/></serial>
     <memballoon model='none'/>
     <channel type='unix'>
@@ -61,7 +62,7 @@ is "the guest's programs lead, under their own names, however short they ran" \
 at_least "guest kernel functions have names" \
 	"$(json '[.domains[0].rows[] | select(.side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 10
 
-# what exits cost: of the three ways in which the guest's program leaves, each from a function of its own
+# what exits cost: of the three ways in which the guest's program leaves, each from a function or label of its own
 vmprof report --exits --limit 15 $f 2>&1 | sed 's/^/# /'
 vmprof report --exits --json --limit 0 $f >/run/lab/exits.json
 # cost REASON [FUNCTION] - samples of the host's work for such exits
@@ -73,8 +74,8 @@ while read -r reason function; do
 	at_least "$reason has a cost" "$(cost "$reason")" 30
 	at_least "... which is $function's (per cent)" "$(($(cost "$reason" "$function") * 100 / ($(cost "$reason") + 1)))" 90
 done <<-END
-	CPUID leave_by_cpuid
-	IO_INSTRUCTION leave_by_io
+	CPUID at_cpuid
+	IO_INSTRUCTION at_io
 	EPT_MISCONFIG leave_by_mmio
 END
 at_least "the timer's interrupts have theirs in the guest's programs" "$(jq '[.domains[0].rows[] |
