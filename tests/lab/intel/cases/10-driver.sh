@@ -81,6 +81,7 @@ is "... all at its place" "$(places 0x31)" "$(place at_mmio) "
 at_least "EPT violations (48)" "$(left 0x30)" 10
 # a fresh page is first touched by the kernel that clears it
 often=$(grep ' exit=0x30 ' left | grep -o 'gip=[^ ]*' | sort | uniq -c | sort -rn | sed -n '1s/^ *\([0-9]*\) gip=/\1 /p')
+often=${often:-0 0}
 like "... most often where the guest's kernel clears it" "$(instructions g2 "${often#* }")" '^rep stos[bq] $'
 at_least "... (per mille)" "$(per_mille "${often% *}" "$(left 0x30)")" 800
 at_least "HLT (12)" "$(left 0xc)" 3
