@@ -209,8 +209,8 @@ static void start_sideband(struct vmp_session *s)
 
 	if (!ret)
 		return;
-	vmp_log(VMP_LOG_ERROR, "cannot listen to the kernel's perf, only /proc is read: %s; no process will be recognised by its samples",
-		strerror(-ret));
+	vmp_log(VMP_LOG_ERROR, "cannot listen to the kernel's perf, only /proc is read: %s; no process will be recognised by its samples%s",
+		strerror(-ret), ret == -EACCES ? ": set sysctl kernel.perf_event_paranoid to 2 or less, some kernels ask for CAP_SYS_ADMIN above it" : "");
 	/* the host must not take what /proc shows for all that there was */
 	s->sideband.missed = 1;
 	s->sideband.lost_since_tsc = vmp_tsc();

@@ -75,8 +75,11 @@ is "no process has another one's function" "$(user "$wrong")" 0
 at_least "what began after it has its name" "$(user '.process == "burn-a" and .function == "burn_a_work"')" 50
 
 # --- the module is refused
-lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf
-	systemctl stop vmprof-agent; rmmod vmprof_guest; systemctl start vmprof-agent' || bail "the module is refused"
+# Debian's kernel with perf_event_paranoid=3 lets only CAP_SYS_ADMIN listen to perf, which the agent has not.
+lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=2
+	systemctl stop vmprof-agent; rmmod vmprof_guest; systemctl start vmprof-agent
+	for i in $(seq 60); do ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q /dev/vport && exit; sleep 0.5; done; exit 1' ||
+	bail "the module is refused"
 f=/out/storm-degraded.vmprof
 rm -f $f
 output=$(vmprof start --domain web01 --period 200us --output $f 2>&1) || bail "start without the module" "$output"

@@ -44,8 +44,8 @@ at_least "short processes have their user code, on the one half" "$(of ls '.side
 at_least "... and what the kernel did for them, on the other" "$(of ls '.side == "guest_kernel"')" 50
 at_most "1 % of the samples are of unknown processes" "$(unnamed)" 1
 is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
-at_least "98 % of them have a thread" \
-	"$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 98
+at_least "95 % of them have a thread; of short processes each exec has a moment between two" \
+	"$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 95
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
 
 # --- paused, suspended, another kernel
@@ -97,7 +97,7 @@ is "no sample is in code that its process has not mapped" "$(case_wrong_process)
 # --- signed modules only
 f=/out/refused.vmprof
 rm -f $f
-in_guest 'systemctl stop vmprof-agent; rmmod vmprof_guest; echo 1 > /sys/module/module/parameters/sig_enforce' || bail "web03 takes signed modules only"
+in_guest 'sysctl -q kernel.perf_event_paranoid=2; systemctl stop vmprof-agent; rmmod vmprof_guest; echo 1 > /sys/module/module/parameters/sig_enforce' || bail "web03 takes signed modules only"
 fails "the kernel refuses the module" in_guest modprobe vmprof_guest
 like "... since it is not signed" "$output" "[Kk]ey was rejected|[Kk]ey not available"
 ok "the agent runs without it" in_guest 'systemctl start vmprof-agent && systemctl -q is-active vmprof-agent'
