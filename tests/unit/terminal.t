@@ -270,7 +270,13 @@ ok(t.shows(" vmprof diff ", "sort: delta", " Before   After    Delta  Domain > P
 ok(t.shows(f"before {rows['before_total']}"), "it tells of how many samples the earlier one has", t)
 wanted = f"{shor[0]:7.2f} {shor[1]:7.2f}  {shor[1] - shor[0]:+7.2f}    + shor"
 ok(t.shows(wanted), f"sums of a process are those of report --diff: {wanted}", t)
-changes = [float(m[1]) for m in (re.match(r" *[\d.]+ +[\d.]+ +([+-][\d.]+)    \+ ", line) for line in t.screen.display) if m]
+def changes_of(t):
+    found = (re.match(r" *[\d.]+ +[\d.]+ +([+-][\d.]+)    \+ ", line) for line in t.screen.display)
+    return [float(m[1]) for m in found if m]
+
+
+t.wait(lambda t: len(changes_of(t)) > 2)
+changes = changes_of(t)
 ok(len(changes) > 2 and changes == sorted(changes, key=lambda x: -abs(x)), f"what changed most is first: {changes[:4]}", t)
 t.press("/", *"ext4", "enter")
 gone = next(r for r in rows["rows"] if "ext4" in r["module"])
