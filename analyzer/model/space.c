@@ -204,7 +204,8 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 	err = new_image(s, proc, cr3, begin, end, ev->comm, image);
 	if (err)
 		return err;
-	s->images.v[*image].told = ev->tsc;
+	if (ev->type == VMPROF_MSG_PROC)
+		s->images.v[*image].told = ev->tsc;
 	return begin_span(s, cr3, begin, *image);
 }
 

@@ -10,8 +10,8 @@ cd "$(dirname "$0")/../.." || exit 1
 build=${O:-build}
 unset MAKEFLAGS MFLAGS MAKELEVEL O
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 root=$work/root
+trap 'umount -R -l "$root" 2> /dev/null; rm -rf --one-file-system "$work"' EXIT
 if [ -z "${VMPROF_TEST_INSTALL:-}" ]; then
 	mkdir "$root" "$work/a" "$work/b"
 	# the root of a chroot is no mount whose propagation could be changed: who made it has seen to that
@@ -131,9 +131,24 @@ life deb "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n
 
 # --- the guest's RPMs, whose scripts have the real DKMS build for a kernel that is there, but does not run
 KVER=${KVER:-${LAB_KERNEL:-$kernel}}
+# of its own: nothing of the machine's lies below $root
+devices()
+{
+	local name major minor
+	while read -r name major minor; do
+		[ -e "$root/dev/$name" ] || mknod -m 666 "$root/dev/$name" c "$major" "$minor" || return
+	done <<-END
+		null 1 3
+		zero 1 5
+		random 1 8
+		urandom 1 9
+		tty 5 0
+	END
+	ln -sfn /proc/self/fd "$root/dev/fd"
+}
 has_kernel()
 {
-	mkdir -p "$root/usr/share/man/man8" && mount --rbind /dev "$root/dev" && mv "$root/usr/bin/uname" "$root/usr/bin/uname.real" &&
+	mkdir -p "$root/usr/share/man/man8" && devices && mv "$root/usr/bin/uname" "$root/usr/bin/uname.real" &&
 	printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec uname.real "$@"\n' "$KVER" > "$root/usr/bin/uname" &&
 	chmod 755 "$root/usr/bin/uname" && [ "$(in_root uname -r)" = "$KVER" ]
 }

@@ -59,7 +59,7 @@ for p in "$kmod" vmprof-guest-agent-dkms; do
 	has "$p requires the agent of its version" "$(q "$p" --requires)" "^vmprof-guest-agent = $version-1\$"
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
-has "vmprof requires the libraries that it loads" "$(q vmprof --requires)" '^libvirt.so.0'
+has "vmprof requires the libraries that it loads" "$(q vmprof --requires)" '^libvirt-qemu.so.0'
 has "vmprof-dkms requires dkms" "$(q vmprof-dkms --requires)" '^dkms$'
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"

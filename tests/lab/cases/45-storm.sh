@@ -5,7 +5,7 @@
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have.
 . /src/tests/lab/cases/common.sh
-plan 32
+plan 33
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -72,11 +72,13 @@ at_most "... since the daemon keeps no more than its buffer has room for: kB" "$
 is "no message is damaged, none is out of order" "$(case_json .domains[0].agent.bad_frames)" 0
 at_least "events came all the same" "$(case_json .domains[0].agent.events)" 500
 is "no process has another one's function" "$(user "$wrong")" 0
+at_least "... of those that have one" "$(user '(.function | test("^storm_work_")) and (.process | test("^child-"))')" 1
 at_least "what began after it has its name" "$(user '.process == "burn-a" and .function == "burn_a_work"')" 50
 
 # --- the module is refused
 # Debian's kernel with perf_event_paranoid=3 lets only CAP_SYS_ADMIN listen to perf, which the agent has not.
-lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=2
+lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf
+	sysctl -n kernel.perf_event_paranoid > /run/paranoid; sysctl -q kernel.perf_event_paranoid=2
 	systemctl stop vmprof-agent; rmmod vmprof_guest; systemctl start vmprof-agent
 	for i in $(seq 60); do ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q /dev/vport && exit; sleep 0.5; done; exit 1' ||
 	bail "the module is refused"
@@ -97,6 +99,6 @@ is "all 50 programs are inferred" \
 	"$(case_json '[.domains[0].rows[] | select(.process | test("^child-[0-9]+$")) | .process] | unique | length')" 50
 is "the report says that they are inferred" "$(case_json '.domains[0].agent.without_module')" true
 is "nothing inferred contradicts itself" "$(case_json '.domains[0].agent.contradicted_address_spaces')" 0
-lab_ssh web01 'rm /etc/modprobe.d/refused.conf; systemctl restart vmprof-agent'
+lab_ssh web01 'rm /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid); systemctl restart vmprof-agent'
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
 finish
