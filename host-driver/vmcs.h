@@ -2,7 +2,8 @@
 /*
  * vmcs.h - the current VMCS of this pCPU: three instructions of VMX, which fail where VMX is off.
  *
- * guest_vmx.c's alone; tests/unit/test_guest_vmx.c has a made-up VMCS in its place.
+ * For guest_vmx.c; tests/unit/test_guest_vmx.c has a made-up VMCS in its place, and
+ * tests/lab/intel/vmxtest runs it on a real one.
  */
 #ifndef VMPH_VMCS_H
 #define VMPH_VMCS_H

@@ -37,7 +37,7 @@ struct vmp_image {
 	uint64_t fork_tsc;	/* its maps up to here are ours too */
 	uint64_t cr3;
 	uint64_t begin;
-	uint64_t told;		/* from here on it is known; before, if later than begin, nothing speaks against it */
+	uint64_t told;		/* by a snapshot; from begin on it may have run there, too, or another one that nobody told of */
 	uint64_t end;		/* exec or exit; UINT64_MAX while it runs */
 	uint32_t comm;		/* string number */
 	uint32_t nspid;		/* tgid in its own pid namespace, 0 not told */
