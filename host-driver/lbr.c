@@ -47,14 +47,14 @@ int vmph_lbr_arm(struct vmph_cpu *cpu)
 
 	if (!lbr->branches || vmph_guest_vendor() != VMPROF_VENDOR_SVM)
 		return 0;
-	cpu->lbr_armed = !vmph_lbr_amd_arm(lbr->branches);
+	cpu->lbr_armed = !vmph_lbr_amd_arm(lbr->branches, &cpu->lbr_select);
 	return cpu->lbr_armed ? 0 : -EBUSY;
 }
 
 void vmph_lbr_disarm(struct vmph_cpu *cpu)
 {
 	if (cpu->lbr_armed)
-		vmph_lbr_amd_disarm();
+		vmph_lbr_amd_disarm(cpu->session->lbr.branches, cpu->lbr_select);
 	cpu->lbr_armed = false;
 }
 

@@ -93,10 +93,11 @@ void vmph_lbr_read(struct vmph_cpu *cpu, const struct perf_sample_data *data, bo
 		   bool host, u64 cr3);
 
 /* The vendors' halves: what is there (as above), the value of the filter, another
-   "from" for the youngest entry (what it was comes back), and reading */
+   "from" for the youngest entry (what it was comes back), and reading.  AMD's filter is
+   what it was before (@select) when ours ends, unless a user of perf's has the record then. */
 u32 vmph_lbr_amd_lack(u8 *entries, bool *cycles);
-int vmph_lbr_amd_arm(u32 branches);
-void vmph_lbr_amd_disarm(void);
+int vmph_lbr_amd_arm(u32 branches, u64 *select);
+void vmph_lbr_amd_disarm(u32 branches, u64 select);
 u64 vmph_lbr_amd_exchange(u64 from);
 void vmph_lbr_amd_read(const struct vmph_text *host, unsigned int entries,
 		       struct vmph_branches *b);

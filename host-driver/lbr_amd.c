@@ -75,26 +75,40 @@ static void vmph_lbr_amd_begin(u32 branches)
 	vmph_lbr_amd_switch(true);
 }
 
-int vmph_lbr_amd_arm(u32 branches)
+int vmph_lbr_amd_arm(u32 branches, u64 *select)
 {
 	unsigned long flags;
 	int err = 0;
 
 	local_irq_save(flags);
-	if (vmph_lbr_amd_is_on())
+	if (vmph_lbr_amd_is_on()) {
 		err = -EBUSY;
-	else
+	} else {
+		rdmsrq(VMPH_MSR_LBR_SELECT, *select);
 		vmph_lbr_amd_begin(branches);
+	}
 	local_irq_restore(flags);
 	return err;
 }
 
-void vmph_lbr_amd_disarm(void)
+/* No user of perf's has it, as far as the filter tells */
+static bool vmph_lbr_amd_is_ours(u32 branches)
+{
+	u64 select;
+
+	rdmsrq(VMPH_MSR_LBR_SELECT, select);
+	return select == vmph_lbr_amd_filter(branches) || !vmph_lbr_amd_is_on();
+}
+
+void vmph_lbr_amd_disarm(u32 branches, u64 select)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	vmph_lbr_amd_switch(false);
+	if (vmph_lbr_amd_is_ours(branches)) {
+		vmph_lbr_amd_switch(false);
+		wrmsrq(VMPH_MSR_LBR_SELECT, select);
+	}
 	local_irq_restore(flags);
 }
 
@@ -108,7 +122,7 @@ void vmph_lbr_amd_read(const struct vmph_text *host, unsigned int entries, struc
 	rdmsrq(VMPH_MSR_LBR_SELECT, select);
 	/* it went on, with the host's way here; or a user of perf's came, and maybe went */
 	if (!(status & VMPH_STATUS_FROZEN) || select != vmph_lbr_amd_filter(b->recorded)) {
-		if (!vmph_lbr_amd_is_on() || select == vmph_lbr_amd_filter(b->recorded))
+		if (vmph_lbr_amd_is_ours(b->recorded))
 			vmph_lbr_amd_begin(b->recorded);
 		b->cut = entries;
 		return;

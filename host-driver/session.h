@@ -39,6 +39,7 @@ struct vmph_cpu {
 	const struct task_struct *inside;	/* between VM entry and exit, by lbr.c's hooks */
 	u64 entered_cr3;		/* the guest's at the last entry */
 	bool lbr_armed;			/* the record is on, by us */
+	u64 lbr_select;			/* then: its filter before that */
 	struct vmph_lbr_kept kept;	/* from VM exit to entry */
 
 	/* written by the scheduler's hooks, any pCPU */

@@ -119,8 +119,14 @@ enum vmprof_cap_type {
 	VMPROF_CAP_SUMMARY	= 10,
 	/* struct vmprof_cap_index_entry array; last block; source 0 */
 	VMPROF_CAP_INDEX	= 11,
-	/* JSON object {"objects": [{"build_id","path","bytes","vm"}]}: what is in
-	   the object cache for this capture; source = VM id, 0 the host */
+	/* JSON object {"objects": [{"build_id","path","bytes","vm"}], "kernel": ...}: what is
+	   in the object cache for this capture; source = VM id, 0 the host.  "kernel", where
+	   the kernel's branches were recorded: the copy of its code, as it was in memory when
+	   sampling had ended, {"path","boot_id","bytes","missing_bytes"}, or {"why"} there is none.
+	   The copy is an ELF core file: PT_LOAD segments at the kernel's addresses, without
+	   symbols; its name is the hash of its content.  boot_id (the guest's, as its agent says
+	   HELLO with; zeros for the host's) is in hexadecimal digits; missing_bytes are of
+	   modules, and not in it */
 	VMPROF_CAP_OBJECTS	= 12,
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel_shim.h - what host-driver's files about Intel's branch records and VMCS, perf's counters and the
- * vCPU that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile
- * makes each of the kernel's headers that they include of this one. A test defines the functions: processor, MSRs and perf are its own.
+ * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters
+ * and the vCPU that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile
+ * makes each of the kernel's headers that they include of this one. A test defines the functions: processor,
+ * MSRs, memory and perf are its own.
  */
 #ifndef VMP_TEST_KERNEL_SHIM_H
 #define VMP_TEST_KERNEL_SHIM_H
@@ -35,6 +36,7 @@ static inline int fls(unsigned int x)
 
 /* Intel SDM volume 4, "IA-32 Architectural MSRs" and those of Skylake */
 #define MSR_LBR_TOS			0x1c9
+#define MSR_IA32_DEBUGCTLMSR		0x1d9
 #define MSR_IA32_PERF_CAPABILITIES	0x345
 #define MSR_LBR_NHM_FROM		0x680	/* MSR_LASTBRANCH_0_FROM_IP */
 #define MSR_ARCH_LBR_FROM_0		0x1500
@@ -59,14 +61,34 @@ static inline int fls(unsigned int x)
 #define INTR_INFO_VALID_MASK		(1U << 31)
 #define INTR_TYPE_NMI_INTR		(2 << 8)
 
+/* AMD APM volume 2, "Layout of VMCB": what is read of it, not where it is */
+#define SVM_NESTED_CTL_NP_ENABLE	(1ULL << 0)
+#define SVM_NESTED_CTL_SEV_ES_ENABLE	(1ULL << 2)
+#define LBR_CTL_ENABLE_MASK		(1ULL << 0)
+#define EFER_LMA			(1U << 10)
+
+struct vmcb {
+	struct {
+		u32 exit_code, exit_int_info;
+		u64 exit_info_1, exit_info_2, nested_ctl, virt_ext;
+	} control;
+	struct {
+		struct { u16 attrib; u64 base; } cs;
+		u8 cpl;
+		u64 efer, cr3, rip, dbgctl;
+	} save;
+};
+
 #define rdmsrq(msr, value)	((value) = kernel_rdmsr(msr))
 #define wrmsrq(msr, value)	kernel_wrmsr((msr), (value))
+#define __rdmsr(msr)		kernel_rdmsr(msr)
 #define rdpmcl(counter, value)	((value) = kernel_rdpmc(counter))
 
 u64 kernel_rdmsr(u32 msr);
 void kernel_wrmsr(u32 msr, u64 value);
 u64 kernel_rdpmc(u32 counter);
 u32 cpuid_eax(u32 leaf);
+u32 cpuid_ebx(u32 leaf);
 u32 cpuid_ecx(u32 leaf);
 bool boot_cpu_has(int feature);
 
@@ -75,9 +97,21 @@ bool boot_cpu_has(int feature);
 
 struct cpuinfo_x86 {
 	u8 x86_vendor;
+	u8 x86_virt_bits;
 };
 
 extern struct cpuinfo_x86 boot_cpu_data;
+
+/* ----------------------------------------------------------------- memory */
+
+#define PAGE_ALIGNED(p)		((unsigned long)(p) % 4096 == 0)
+#define __pa(p)			kernel_pa(p)
+#define __sme_clr(pa)		((pa) & ~KERNEL_SME)
+#define KERNEL_SME		(1UL << 47)
+
+bool virt_addr_valid(const void *p);
+unsigned long kernel_pa(const void *p);
+long copy_from_kernel_nofault(void *to, const void *from, size_t n);
 
 /* ------------------------------------------------------------------- perf */
 
@@ -114,6 +148,9 @@ void perf_event_enable(struct perf_event *event);
 void perf_event_disable(struct perf_event *event);
 u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running);
 int perf_event_release_kernel(struct perf_event *event);
+
+#define local_irq_save(flags)		((flags) = 0)
+#define local_irq_restore(flags)	((void)(flags))
 
 #define cpu_online_mask		0
 #define cpumask_first(mask)	(mask)

@@ -147,6 +147,87 @@ static void test_ring_that_storing_fills(void **state)
 	unlink(path);
 }
 
+/* @nth record in the first ring, of a pCPU's many */
+static void put_clock(uint32_t nth, uint32_t vm, uint32_t vcpu, uint64_t tsc, int64_t offset)
+{
+	const struct vmprof_rec_clock clock = {
+		.hdr = { VMPROF_REC_CLOCK, sizeof(clock), 0 }, .tsc = tsc, .vm = vm, .vcpu = vcpu, .tsc_offset = offset,
+	};
+	const struct vmprof_producer producer = { .ring_id = VMPROF_RING_ID, .head = (nth + 1) * sizeof(clock) };
+
+	assert_int_equal(pwrite(device, &clock, sizeof(clock), (off_t)(VMPROF_MMAP_DATA(0) + nth * sizeof(clock))),
+			 sizeof(clock));
+	assert_int_equal(pwrite(device, &producer, sizeof(producer), (off_t)VMPROF_MMAP_PRODUCER(0)), sizeof(producer));
+}
+
+static void keep(void *arg, const struct vmprof_frame *wire, const void *payload, uint32_t len)
+{
+	(void)arg;
+	(void)wire;
+	(void)payload;
+	(void)len;
+}
+
+static void changed(void *arg)
+{
+	(void)arg;
+}
+
+/* A guest whose clock falls back was put back to a snapshot: its agent is greeted anew, and only then. */
+static void test_clock_goes_back(void **state)
+{
+	static const struct vmp_agent_ops ops = { .keep = keep, .changed = changed };
+	static const struct {
+		uint32_t vm, vcpu;
+		uint64_t tsc;
+		int64_t offset;
+		int greets;
+	} seen[] = {
+		{ 7, 0, 1000, INT64_MAX, 0 }, { 8, 0, 1000, 5, 0 },	/* nobody's */
+		{ 7, 0, 3000, INT64_MAX - 900, 0 },			/* set by a little */
+		{ 7, 1, 3100, -5, 0 },					/* the first vCPU's is looked at */
+		{ 7, 0, 3200, INT64_MAX - 9000, 1 },
+		{ 7, 0, 3300, INT64_MAX - 9000, 0 },
+		{ 7, 0, 3100, INT64_MAX, 0 },				/* of another pCPU's ring, read late */
+		{ 7, 0, 3400, INT64_MAX - 9000, 0 },
+		{ 7, 0, 3500, INT64_MAX, 0 },				/* forth is no way back */
+		{ 7, 0, 3600, 0, 1 },
+	};
+	static struct vmp_session s;
+	static struct vmp_vm vm;
+	struct vmprof_config config = { .ring_bytes = PAGE };
+	uint32_t i;
+	int pair[2];
+
+	(void)state;
+	device = memfd_create("vmprof", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
+	s.driver.fd = device;
+	s.driver.query.nr_cpus = CPUS;
+	s.driver.query.page_size = PAGE;
+	s.scratch = malloc(VMP_SCRATCH_BYTES);
+	s.tsc_khz = 1000;
+	s.vms[0] = &vm;
+	s.nr_vms = 1;
+	vm.dom.pid = 7;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+	vmp_agent_init(&vm.agent, 1, &ops, NULL);
+	vmp_agent_adopt(&vm.agent, pair[0], 1);
+	put_record(3, 0);
+	put_clock(0, 9, 0, 1, 0);
+	assert_int_equal(vmp_driver_config(&s.driver, &config, NULL, 0), 0);
+	for (i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+		vm.agent.state = VMP_AGENT_RUNNING;
+		put_clock(i + 1, seen[i].vm, seen[i].vcpu, seen[i].tsc, seen[i].offset);
+		vmp_store_rings(&s);
+		assert_int_equal(vm.agent.state, seen[i].greets ? VMP_AGENT_GREETED : VMP_AGENT_RUNNING);
+	}
+	vmp_agent_close(&vm.agent);
+	close(pair[1]);
+	vmp_driver_close(&s.driver);
+	free(s.scratch);
+}
+
 static void test_no_ring_is_empty(void **state)
 {
 	struct vmp_ring none = { 0 };
@@ -353,6 +434,7 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clock_goes_back),
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_ring_that_storing_fills), cmocka_unit_test(test_no_ring_is_empty),
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_status),
 		cmocka_unit_test(test_joins),
