@@ -28,7 +28,8 @@ help:
 	@echo '  make bench         reading captures beside perf report, what sampling and the agent cost, and blocks beside'
 	@echo '                     exact counts (parts of it: make bench-analyzer, make bench-driver, make bench-blocks)'
 	@echo
-	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest)'
+	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest);'
+	@echo '                     with LAB_CPU=intel those of an Intel host as well'
 	@echo '  make lab-shell     a shell on the emulated KVM host, everything loaded'
 	@echo '  parts of these:    host-setup (what this machine lacks), products (what runs in the lab),'
 	@echo '                     unit-tests, judge, bench-tools, vmprof-objects (programs and objects of tests)'
@@ -126,7 +127,7 @@ $(O)/tests/test_%: $(SRC)/tests/unit/test_%.c $(core_obj)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -I$(SRC) -o $@ $< $(core_obj) $(LIBS) $(CMOCKA_LIBS) -lpthread
 
 # Files of both modules, built as they are before a kernel that tests/unit/kernel_shim.h makes up
-kernel_tests := $(patsubst %,$(O)/tests/test_%,lbr_intel guest_vmx counters guest_ring host_clock)
+kernel_tests := $(patsubst %,$(O)/tests/test_%,lbr_amd lbr_intel guest_vmx guest_svm counters guest_ring host_clock)
 $(kernel_tests): private CPPFLAGS := -I$(O)/tests/kernel -I$(SRC)/tests/unit $(CPPFLAGS)
 $(kernel_tests): | $(O)/tests/kernel
 $(O)/tests/kernel: $(SRC)/Makefile $(wildcard $(SRC)/host-driver/*.[ch]) $(wildcard $(SRC)/host-driver/compat/*.[ch]) \
@@ -163,8 +164,14 @@ $(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,judge)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
+# The same with one file of the analyzer broken
+$(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
+	$(call say,TEST,judge-$*)
+	$(Q)file=$$(sed -n '1s/^# //p' $<); sed -f $< $(SRC)/$$file > $@.c; ! cmp -s $@.c $(SRC)/$$file && \
+		$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $@.c $(judge_src) \
+			$$(printf '%s\n' $(core_obj) | grep -v "/obj/$${file%.c}[.]o$$") $(LIBS) -lm
 .PHONY: judge
-judge: $(O)/tests/judge
+judge: $(O)/tests/judge $(O)/tests/judge-timeless
 
 # What makes a capture of the lab small enough for tests/golden.
 $(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)
@@ -200,7 +207,9 @@ $(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
 
 .PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
-bench: bench-analyzer bench-driver bench-blocks
+# one after the other: they write to one document, and the last one ends with the table of tables
+bench:
+	$(Q)for part in analyzer blocks driver; do $(MAKE) bench-$$part || exit 1; done
 bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
 bench-driver: host-setup
@@ -215,6 +224,11 @@ host-setup:
 lab: host-setup
 	$(Q)tests/lab/build
 	$(Q)tests/lab/products
+ifeq ($(LAB_CPU),intel)
+	$(Q)tests/lab/root bookworm bochs >/dev/null
+	$(Q)tests/lab/intel/image $(LAB_SUITE) >/dev/null
+	$(Q)tests/lab/intel/products $(LAB_SUITE)
+endif
 products: host-setup
 	$(Q)tests/lab/products
 lab-shell: lab

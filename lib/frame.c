@@ -106,8 +106,10 @@ static void check_seq(struct vmp_frame_decoder *d, const struct vmprof_frame *f)
 	uint32_t gap = f->seq - d->next_seq;
 
 	/* back: the sender is not where it was, and how many are missing nobody knows */
-	if (!hello && gap)
+	if (!hello && gap) {
 		d->stats.seq_gaps += gap <= INT32_MAX ? gap : 1;
+		d->stats.seq_back += gap > INT32_MAX;
+	}
 	d->next_seq = f->seq + 1;
 }
 

@@ -22,6 +22,7 @@ struct vmp_frame_stats {
 	uint64_t bad_frames;	/* magic seen, but length or checksum wrong, or
 				   shorter than its type needs */
 	uint64_t seq_gaps;	/* frames missing by their sequence number */
+	uint64_t seq_back;	/* times that a frame had a number of before */
 	uint64_t unknown;	/* frames of unknown type (given out all the same) */
 	uint64_t vain_bytes;	/* whose checksum was made and was wrong: a stream of
 				   false headers makes many times its own length of them */

@@ -18,8 +18,10 @@ uint64_t vmp_carry_begin(struct vmp_vm *vm)
 	int i, nr = 0;
 
 	for (i = 0; i < vm->fetch.nr; i++) {
-		nr += !vm->fetch.items[i].have;
-		bytes += vm->fetch.items[i].have ? 0 : vm->fetch.items[i].bytes;
+		if (vm->fetch.items[i].have || vm->fetch.items[i].elsewhere)
+			continue;
+		nr++;
+		bytes += vm->fetch.items[i].bytes;
 	}
 	if (!nr || o->way == VMP_OBJECTS_NONE)
 		return 0;

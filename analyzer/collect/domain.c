@@ -23,7 +23,7 @@ static void silent(void *arg, virErrorPtr error)
 const char *vmp_libvirt_error(void)
 {
 	static char safe[512];
-	const char *msg = virGetLastErrorMessage();
+	const char *missing = vmp_libvirt_missing(), *msg = missing ? missing : virGetLastErrorMessage();
 
 	return vmp_text(safe, sizeof(safe), msg, strlen(msg));
 }
@@ -38,9 +38,10 @@ virConnectPtr vmp_libvirt_open(const char *uri)
 	virSetErrorFunc(NULL, silent);
 	conn = virConnectOpen(name);
 	if (!conn) {
-		vmp_err("cannot connect to libvirt at %s: %s\n"
-			"  is it running?  systemctl start libvirtd (or virtqemud.socket)",
-			vmp_text(safe, sizeof(safe), name, strlen(name)), vmp_libvirt_error());
+		vmp_err("cannot connect to libvirt at %s: %s\n%s",
+			vmp_text(safe, sizeof(safe), name, strlen(name)), vmp_libvirt_error(),
+			vmp_libvirt_missing() ? "  install libvirt's client library (Debian: libvirt0, Fedora: libvirt-libs)" :
+			"  is it running?  systemctl start libvirtd (or virtqemud.socket)");
 		return NULL;
 	}
 	type = virConnectGetType(conn);

@@ -62,6 +62,9 @@ int vmp_domain_refresh(virConnectPtr conn, struct vmp_domain *d);
 int vmp_domain_qmp(virConnectPtr conn, const struct vmp_domain *d, const char *command,
 		   char **reply);
 
+/** vmp_libvirt_missing() - What the loader said of libvirt's libraries; NULL where it found what was asked for. */
+const char *vmp_libvirt_missing(void);
+
 /** vmp_libvirt_error() - libvirt's last message, safe to show; borrowed until the next call. */
 const char *vmp_libvirt_error(void);
 

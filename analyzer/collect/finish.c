@@ -149,7 +149,7 @@ static void make_room(struct vmp_session *s, uint64_t bytes)
 static void begin_fetching(struct vmp_session *s)
 {
 	uint64_t sum = 0;
-	int i, err;
+	int i, copy, err;
 
 	for (i = 0; i < s->nr_vms; i++) {
 		if (s->vms[i]->agent.state == VMP_AGENT_STOPPING)
@@ -165,33 +165,43 @@ static void begin_fetching(struct vmp_session *s)
 		vmp_warn("cannot tell which guest binaries the samples need: %s", strerror(-err));
 	for (i = 0; i < s->nr_vms; i++)
 		sum += vmp_carry_begin(s->vms[i]);
-	make_room(s, sum);
+	copy = vmp_kcopy_wanted(s);
+	make_room(s, sum + (copy ? VMP_KCOPY_ROOM * (uint64_t)(s->nr_vms + 1) : 0));
+	for (i = 0; copy && i < s->nr_vms; i++)
+		vmp_kcopy_guest(s->vms[i]);
+	if (copy)
+		vmp_kcopy_host(s);
 }
 
 /* ----------------------------------------------------------- the end */
 
-static void store_objects(struct vmp_vm *vm)
+/* What is in the cache for this capture; @vm: NULL, the host's */
+static void store_objects(struct vmp_session *s, const struct vmp_vm *vm)
 {
+	const struct vmp_kcopy *kernel = vm ? &vm->kcopy : &s->kcopy;
+	uint32_t source = vm ? vm->dom.pid : 0;
 	char *text = NULL;
 	size_t len;
 	FILE *f;
-	int i, nr = 0;
+	int i, told, nr = 0;
 
 	f = open_memstream(&text, &len);
 	if (!f)
 		return;
-	fputs("{\"objects\":[", f);
-	for (i = 0; i < vm->fetch.nr; i++) {
+	fputs("{\"kernel\":", f);
+	told = vmp_kcopy_json(kernel, f);
+	fputs(",\"objects\":[", f);
+	for (i = 0; vm && i < vm->fetch.nr; i++) {
 		const struct vmp_fetch_item *it = &vm->fetch.items[i];
 
 		if (it->have && !(it->file & VMPROF_OBJECT_DEBUG))
 			fprintf(f, "%s{\"build_id\":\"%s\",\"path\":\"%s\",\"bytes\":%" PRIu64
-				",\"vm\":%u}", nr++ ? "," : "", it->build_id, it->key, it->bytes,
-				vm->dom.pid);
+				",\"vm\":%u}", nr++ ? "," : "", it->build_id, it->key,
+				it->bytes, source);
 	}
 	fputs("]}", f);
-	if (!fclose(f) && nr)
-		vmp_store(vm->session, VMPROF_CAP_OBJECTS, vm->dom.pid, text, len, 0, 0);
+	if (!fclose(f) && (nr || told))
+		vmp_store(s, VMPROF_CAP_OBJECTS, source, text, len, 0, 0);
 	free(text);
 }
 
@@ -347,8 +357,9 @@ static void finish(struct vmp_session *s)
 	for (i = 0; i < s->nr_vms; i++) {
 		vmp_carry_end(s->vms[i]);
 		vmp_store_batch(s->vms[i]);
-		store_objects(s->vms[i]);
+		store_objects(s, s->vms[i]);
 	}
+	store_objects(s, NULL);
 	store_summary(s);
 	bytes = vmp_writer_bytes(s->writer);
 	err = vmp_writer_close(s->writer);

@@ -2,7 +2,11 @@
 /* housekeep.c - what sessions leave on the host's disk. */
 #include "collect/housekeep.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +16,8 @@
 #include "model/objcache.h"
 #include "model/vec.h"
 #include "util/capdir.h"
+#include "util/file.h"
+#include "util/room.h"
 
 #define OBJECT_LEVEL	3	/* OWNER/KK/REST */
 #define TEMP_SUFFIX	7	/* .XXXXXX */
@@ -122,4 +128,24 @@ uint64_t vmp_cache_trim(uint64_t max, time_t now)
 	}
 	vmp_vec_free(&c.old);
 	return c.bytes;
+}
+
+int vmp_cache_put(const char *key, const void *data, size_t len)
+{
+	char path[PATH_MAX], dir[PATH_MAX];
+	int err, fd;
+
+	err = vmp_objcache_path(path, sizeof(path), key);
+	if (err)
+		return err;
+	strcpy(dir, path);
+	err = vmp_make_dirs(dirname(dir), 0700);
+	if (err)
+		return err;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = vmp_room_at(fd) < len ? -ENOSPC : 0;
+	close(fd);
+	return err ? err : vmp_file_write(path, data, len);
 }

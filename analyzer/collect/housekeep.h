@@ -8,6 +8,7 @@
 #ifndef VMP_HOUSEKEEP_H
 #define VMP_HOUSEKEEP_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -27,5 +28,11 @@ int vmp_sweep_leftovers(time_t now);
  * Return: bytes that it has then; more than @max when all of them are fresh.
  */
 uint64_t vmp_cache_trim(uint64_t max, time_t now);
+
+/**
+ * vmp_cache_put() - Put a whole object into the cache.
+ * Return: 0; -EINVAL no key; -ENOSPC the disk has too little room (util/room.h); -errno.
+ */
+int vmp_cache_put(const char *key, const void *data, size_t len);
 
 #endif

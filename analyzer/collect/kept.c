@@ -3,16 +3,12 @@
 #include "collect/kept.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "util/capdir.h"
+#include "collect/housekeep.h"
 #include "util/file.h"
-#include "util/room.h"
 
 #define BOOT_ID_BYTES	16
 
@@ -66,26 +62,12 @@ static size_t lasting_bytes(const char *text, size_t len)
 	return len;
 }
 
-static int has_room(const char *dir, uint64_t bytes)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int room = fd >= 0 && vmp_room_at(fd) >= bytes;
-
-	if (fd >= 0)
-		close(fd);
-	return room;
-}
-
 static void store(const struct vmp_kept *k)
 {
 	size_t len = lasting_bytes(k->text + BOOT_ID_BYTES, k->total);
-	char path[PATH_MAX], dir[PATH_MAX];
 
-	if (!len || vmp_objcache_path(path, sizeof(path), k->key))
-		return;
-	strcpy(dir, path);
-	if (!vmp_make_dirs(dirname(dir), 0700) && has_room(dir, len))
-		vmp_file_write(path, k->text, BOOT_ID_BYTES + len);
+	if (len)
+		vmp_cache_put(k->key, k->text, BOOT_ID_BYTES + len);
 }
 
 void vmp_kept_take(struct vmp_kept *k, const uint8_t boot_id[16], const struct vmp_msg_ksyms *m)

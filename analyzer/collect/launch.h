@@ -15,6 +15,7 @@ struct vmp_session_opts {
 	const char *period;	/* NULL: the event's usual one */
 	int cpi;		/* sample instructions, too */
 	struct vmp_lbr lbr;	/* record branches, too */
+	int no_kernel_text;	/* the kernels' code is not copied for branches */
 	const char *output;	/* NULL: below vmp_capture_dir() */
 	struct vmp_opt_list objects;	/* how guests' binaries come, see objects.h */
 	const char *uri;	/* NULL: VMP_LIBVIRT_URI */

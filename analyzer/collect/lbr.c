@@ -21,7 +21,7 @@ static const char *const formats[] = {
 
 #define FORMATS	(sizeof(formats) / sizeof(formats[0]))
 
-/* What may be asked for; the last four are the acquisition types 1, 4, 2, 3 of paper [2] */
+/* What may be asked for; the last four are the acquisition types 1 to 4 of paper [2], table 8 */
 static const struct {
 	const char *name;
 	uint32_t branches;
@@ -37,9 +37,9 @@ static const struct {
 	{ "user", VMPROF_LBR_USER, 0 },
 	{ "kernel", VMPROF_LBR_KERNEL, 0 },
 	{ "calls", CALLS, VMPROF_LBR_FROM_TO },
-	{ "flow", CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM_TO },
 	{ "flow-from", CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM },
 	{ "flow-to", CALLS | VMPROF_LBR_RET, VMPROF_LBR_TO },
+	{ "flow", CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM_TO },
 };
 
 /* The bits of vmprof_config.lbr_branches, for the capture */

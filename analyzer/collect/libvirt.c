@@ -11,6 +11,8 @@
 #include <libvirt/virterror.h>
 #include <stdio.h>
 
+#include "collect/domain.h"
+
 #define LIBVIRT		"libvirt.so.0"
 #define LIBVIRT_QEMU	"libvirt-qemu.so.0"
 
@@ -23,6 +25,11 @@ static void *find(const char *library, const char *name)
 	if (!fn)
 		snprintf(missing, sizeof(missing), "%s", dlerror());
 	return fn;
+}
+
+const char *vmp_libvirt_missing(void)
+{
+	return *missing ? missing : NULL;
 }
 
 /* @none: what it returns where there is no library */

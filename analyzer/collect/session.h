@@ -70,6 +70,7 @@ struct vmp_session {
 	struct vmp_comms comms;
 	uint8_t *scratch;	/* VMP_SCRATCH_BYTES, for draining */
 
+	struct vmp_kcopy kcopy;	/* the host's kernel's code */
 	uint64_t cache_room;	/* bytes that the object cache may still take */
 	uint64_t samples;	/* records of that kind that were stored */
 	struct vmp_branches {

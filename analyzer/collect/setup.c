@@ -314,7 +314,10 @@ static int store_host(struct vmp_session *s)
 static void keep_frame(void *arg, const struct vmprof_frame *wire, const void *payload,
 		       uint32_t len)
 {
-	vmp_store_frame(arg, wire, payload, len);
+	struct vmp_vm *vm = arg;
+
+	vmp_kcopy_frame(&vm->kcopy, wire, payload, len);
+	vmp_store_frame(vm, wire, payload, len);
 }
 
 static int take_object(void *arg, const struct vmp_msg_object *o)

@@ -40,6 +40,8 @@ static void see_sample(struct vmp_session *s, const struct vmprof_sample *sample
 
 	if (vm && sample->mode == VMPROF_MODE_GUEST)
 		vm->samples++;
+	if (vm && sample->mode == VMPROF_MODE_GUEST && !(sample->flags & VMPROF_SF_NESTED))
+		vmp_kcopy_sample(&vm->kcopy, sample->guest_cr3);
 	if (!vm && sample->vm)
 		s->unknown_vm = sample->vm;
 	if (sample->host_tid)
@@ -65,6 +67,20 @@ static void see_time(const struct vmprof_record *rec, struct batch *b)
 		b->tsc_last = tsc;
 }
 
+/* A guest whose clock went back by more than a clock is set by was put back itself. */
+static void see_clock(struct vmp_session *s, const struct vmprof_rec_clock *c)
+{
+	struct vmp_vm *vm = c->vcpu ? NULL : vmp_session_vm(s, c->vm);
+
+	/* rings of several pCPUs are not read in the order of time */
+	if (!vm || c->tsc <= vm->tsc_offset_at)
+		return;
+	if (vm->tsc_offset_at && (int64_t)((uint64_t)vm->tsc_offset - (uint64_t)c->tsc_offset) > s->tsc_khz)
+		vmp_agent_went_back(&vm->agent);
+	vm->tsc_offset = c->tsc_offset;
+	vm->tsc_offset_at = c->tsc;
+}
+
 /* The records were checked when they left the ring, and are aligned as they were there. */
 static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, struct batch *b)
 {
@@ -85,6 +101,8 @@ static void see_records(struct vmp_session *s, const uint8_t *data, size_t len, 
 		} else if (rec->type == VMPROF_REC_LBR && rec->size >= sizeof(struct vmprof_rec_lbr) &&
 			   sample == VMPROF_REC_SAMPLE) {
 			see_branches((const void *)rec, &b->branches);
+		} else if (rec->type == VMPROF_REC_CLOCK && rec->size >= sizeof(struct vmprof_rec_clock)) {
+			see_clock(s, (const void *)rec);
 		}
 	}
 }

@@ -10,6 +10,7 @@
 #include "collect/agent.h"
 #include "collect/domain.h"
 #include "collect/fetch.h"
+#include "collect/kcopy.h"
 #include "collect/objects.h"
 #include "collect/tasks.h"
 
@@ -41,6 +42,8 @@ struct vmp_vm {
 	int nr_ram;
 	int ram_moved;		/* the last reply told of other memory than the one before */
 	enum vmp_clock_source source;
+	int64_t tsc_offset;	/* of its first vCPU, as the driver told last ... */
+	uint64_t tsc_offset_at;	/* ... at this host TSC; 0 never */
 	int patched;		/* its QEMU knows query-vmprof, or was not asked yet */
 	int port_open;		/* -1 not known */
 	int channel_is_new;	/* added by this session: the agent starts only now */
@@ -51,6 +54,7 @@ struct vmp_vm {
 	struct vmp_tasks tasks;
 	struct vmp_agent agent;
 	struct vmp_kept kept;	/* its kernel's symbols */
+	struct vmp_kcopy kcopy;	/* its kernel's code */
 	uint8_t *batch;		/* frames not written yet */
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */

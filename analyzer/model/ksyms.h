@@ -18,4 +18,7 @@
  */
 int vmp_ksyms_parse(struct vmp_symtab *t, char *text, size_t len, struct vmp_strings *strings);
 
+/** vmp_ksyms_is_made() - Is a module none, but code that the kernel made: "[bpf]", "[__builtin__ftrace]", ... */
+int vmp_ksyms_is_made(const char *module);
+
 #endif

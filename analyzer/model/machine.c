@@ -171,7 +171,8 @@ static int is_opaque(const struct vmp_space *s, uint32_t tgid)
 }
 
 /*
- * Without the module: everything is known from a whole snapshot on, until something was lost.
+ * Without the module: everything is known from a whole snapshot on, when the last process has
+ * ended or called exec that a process forked before it was told of; until something was lost.
  * @last: Of the event before.
  */
 static int watch_knowledge(struct vmp_machine *m, const struct vmp_guest_event *g, uint64_t last)
@@ -183,10 +184,16 @@ static int watch_knowledge(struct vmp_machine *m, const struct vmp_guest_event *
 		open = NULL;
 	if (g->type == VMPROF_MSG_LOST)
 		m->lost_in_boot = g->epoch + 1;
-	if (open && (g->type == VMPROF_MSG_LOST || g->type == VMPROF_MSG_HELLO ||
-		     (g->type == VMPROF_MSG_FORK && is_opaque(&m->space, g->tgid))))
-		open->to = g->type == VMPROF_MSG_HELLO ? last : g->tsc;
-	if (g->type != VMPROF_MSG_SNAP_END || open || m->lost_in_boot == g->epoch + 1 ||
+	/* the parent of an opaque process runs, too, and is not known before the next snapshot */
+	if (g->type == VMPROF_MSG_LOST || g->type == VMPROF_MSG_HELLO ||
+	    (open && g->type == VMPROF_MSG_FORK && is_opaque(&m->space, g->tgid))) {
+		if (open)
+			open->to = g->type == VMPROF_MSG_HELLO ? last : g->tsc;
+		m->snapped_in_boot = 0;
+	}
+	if (g->type == VMPROF_MSG_SNAP_END)
+		m->snapped_in_boot = g->epoch + 1;
+	if (open || m->snapped_in_boot != g->epoch + 1 || m->lost_in_boot == g->epoch + 1 ||
 	    !vmp_space_all_told(&m->space))
 		return 0;
 	return vmp_vec_push(&m->infer.known, span);

@@ -70,6 +70,14 @@ struct vmp_guest_event {
 	uint32_t epoch, order;
 };
 
+/* The copy of a kernel's code, as it was in memory, in the object cache */
+struct vmp_kernel_copy {
+	char key[VMP_OBJKEY_MAX];	/* "" there is none ... */
+	uint32_t why;			/* ... for this reason, a string number; 0 nobody asked for one */
+	char boot_id[33];		/* a guest's, in hexadecimal digits */
+	uint64_t bytes, missing;
+};
+
 struct vmp_machine {
 	uint32_t vm;		/* QEMU's tgid */
 	uint32_t name, uuid;	/* string numbers */
@@ -89,10 +97,12 @@ struct vmp_machine {
 	struct vmp_space space;
 	struct vmp_infer infer;
 	uint32_t lost_in_boot;	/* number + 1 of the last boot without module in which events were lost */
+	uint32_t snapped_in_boot;	/* number + 1 of the boot of which a snapshot is whole, 0 none is */
 	struct vmp_seen seen;
 	VMP_VEC(struct vmp_boot) boots;
 	VMP_VEC(struct vmp_file) files;		/* 0: VMP_FILE_ANON */
 	struct vmp_hash by_inode;
+	struct vmp_kernel_copy copy;		/* of the last boot's kernel */
 	struct vmp_jit jit;
 	VMP_VEC(struct vmp_guest_event) events;	/* until built */
 	VMP_VEC(struct vmp_map) maps;		/* of events */

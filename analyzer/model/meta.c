@@ -113,6 +113,38 @@ int vmp_meta_vm(struct vmp_model *m, uint32_t vm, const void *data, size_t len)
 	return err;
 }
 
+/* A string that has room; else it stays empty */
+static void short_text(struct json_object *o, const char *key, char *to, size_t size)
+{
+	struct json_object *v;
+
+	if (json_object_object_get_ex(o, key, &v) && json_object_is_type(v, json_type_string) &&
+	    (size_t)json_object_get_string_len(v) < size)
+		strcpy(to, json_object_get_string(v));
+}
+
+int vmp_meta_objects(struct vmp_model *m, uint32_t vm, const void *data, size_t len)
+{
+	struct json_object *o = parse(data, len), *kernel;
+	struct vmp_kernel_copy *copy = &m->host_copy;
+	uint32_t i;
+	int err = vm ? vmp_model_add_vm(m, vm, &i) : 0;
+
+	if (!err && o && json_object_object_get_ex(o, "kernel", &kernel) &&
+	    json_object_is_type(kernel, json_type_object)) {
+		if (vm)
+			copy = &m->vms.v[i].copy;
+		*copy = (struct vmp_kernel_copy){
+			.why = text(m, kernel, "why", &err), .bytes = count(kernel, "bytes"),
+			.missing = count(kernel, "missing_bytes"),
+		};
+		short_text(kernel, "path", copy->key, sizeof(copy->key));
+		short_text(kernel, "boot_id", copy->boot_id, sizeof(copy->boot_id));
+	}
+	json_object_put(o);
+	return err;
+}
+
 static int tells_of_loss(const char *key)
 {
 	return strstr(key, "lost") || strstr(key, "bad") || strstr(key, "gaps") ||

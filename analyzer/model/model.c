@@ -163,6 +163,8 @@ static int on_block(struct vmp_model *m, const struct vmp_block *b)
 		return vmp_meta_session(m, data, len);
 	case VMPROF_CAP_VM:
 		return vmp_meta_vm(m, b->source, data, len);
+	case VMPROF_CAP_OBJECTS:
+		return vmp_meta_objects(m, b->source, data, len);
 	case VMPROF_CAP_SUMMARY:
 		return vmp_meta_summary(m, data, len);
 	case VMPROF_CAP_RECORDS:

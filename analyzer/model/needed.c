@@ -2,6 +2,7 @@
 /* needed.c - count guest user samples, and their branches, by the file that holds the address. */
 #include "model/needed.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,18 @@ struct file_count {
 	uint32_t vm, file;
 };
 
+/* A file that can be had */
+struct place {
+	uint32_t file;
+	uint32_t before;	/* place that was told of before it, of the same content */
+};
+
+/* All of one content, of which the agent can send all or none */
+struct content {
+	uint32_t first, last;	/* places */
+	uint8_t sendable, told;
+};
+
 struct work {
 	struct vmp_model *m;
 	struct vmp_counts pages;	/* space: vm and image by number, address: the page */
@@ -21,7 +34,9 @@ struct work {
 	struct vmp_hash by_hit;
 	struct vmp_counts files;
 	VMP_VEC(struct file_count) order;
-	struct vmp_hash by_key;		/* VM and object key -> file to ask for; VMP_NONE once told */
+	VMP_VEC(struct place) places;
+	VMP_VEC(struct content) contents;
+	struct vmp_hash by_key;		/* VM and object key -> content */
 };
 
 /* What was sampled comes before what only branches name */
@@ -123,19 +138,35 @@ static uint64_t key_sum(uint32_t vm, const struct vmp_file *f)
 	return vmp_hash_bytes(&id, sizeof(id));
 }
 
+/* The handle that a file had in an earlier conversation, or boot, is void, but the same content
+   may have a new one: then the files without are left out. */
 static int index_key(struct work *w, uint32_t v, uint32_t i)
 {
 	const struct vmp_machine *vm = &w->m->vms.v[v];
 	const struct vmp_file *f = &vm->files.v[i];
 	uint64_t sum = key_sum(v, f);
+	struct content new = { .first = w->places.nr, .last = w->places.nr, .sendable = (uint8_t)can_be_sent(vm, f) };
+	struct place here = { .file = i, .before = w->places.nr };
+	struct content *known;
+	uint32_t *at;
 
-	if (!can_be_had(vm, f) || (!can_be_sent(vm, f) && vmp_hash_find(&w->by_key, sum)))
+	if (!can_be_had(vm, f))
 		return 0;
-	return vmp_hash_set(&w->by_key, sum, i);
+	at = vmp_hash_find(&w->by_key, sum);
+	known = at ? &w->contents.v[*at] : NULL;
+	if (known && known->sendable > new.sendable)
+		return 0;
+	if (known && known->sendable == new.sendable) {
+		here.before = known->last;
+		known->last = w->places.nr;
+	} else if (known) {
+		*known = new;
+	} else if (vmp_vec_push(&w->contents, new) || vmp_hash_set(&w->by_key, sum, w->contents.nr - 1)) {
+		return -ENOMEM;
+	}
+	return vmp_vec_push(&w->places, here);
 }
 
-/* By key, one file of each VM, if possible one that its agent can send now: the handle that a
-   file had in an earlier conversation, or boot, is void, but the same content may have a new one. */
 static int index_keys(struct work *w)
 {
 	uint32_t v, i;
@@ -156,9 +187,27 @@ static struct vmp_needed describe(const struct vmp_model *m, const struct vmp_ma
 	};
 }
 
+/* A file that was told of long ago is likelier to stay than one of the last moment. */
+static int tell(const struct work *w, const struct vmp_machine *vm, const struct content *c,
+		int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+{
+	uint32_t at = c->first;
+	int nr, err = 0;
+
+	for (nr = 0; !err && nr < VMP_NEEDED_PLACES; nr++) {
+		struct vmp_needed needed = describe(w->m, vm, &vm->files.v[w->places.v[at].file]);
+
+		needed.elsewhere = nr > 0;
+		err = fn(arg, &needed);
+		at = nr ? w->places.v[at].before : c->last;
+		if (at == c->first)
+			break;
+	}
+	return err;
+}
+
 int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
-	struct vmp_needed needed;
 	struct work w = { 0 };
 	uint32_t i;
 	int err;
@@ -178,17 +227,17 @@ int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_n
 		const struct vmp_file *f = &vm->files.v[w.order.v[i].file];
 		uint32_t *n = *f->key ? vmp_hash_find(&w.by_key, key_sum(w.order.v[i].vm, f)) : NULL;
 
-		if (!n || *n == VMP_NONE)
+		if (!n || w.contents.v[*n].told)
 			continue;
-		f = &vm->files.v[*n];
-		*n = VMP_NONE;
-		needed = describe(w.m, vm, f);
-		err = fn(arg, &needed);
+		w.contents.v[*n].told = 1;
+		err = tell(&w, vm, &w.contents.v[*n], fn, arg);
 	}
 	vmp_counts_free(&w.pages);
 	vmp_counts_free(&w.files);
 	vmp_vec_free(&w.hits);
 	vmp_vec_free(&w.order);
+	vmp_vec_free(&w.places);
+	vmp_vec_free(&w.contents);
 	vmp_hash_free(&w.by_hit);
 	vmp_hash_free(&w.by_key);
 	vmp_model_close(w.m);

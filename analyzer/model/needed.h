@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VMP_NEEDED_PLACES	8
+
 /* A file that is needed; borrowed during the call */
 struct vmp_needed {
 	uint32_t vm;
@@ -15,15 +17,18 @@ struct vmp_needed {
 	size_t build_id_len;	/* not 0 if there is no handle */
 	const char *key;	/* in the object cache */
 	const char *path;	/* in the guest */
+	int elsewhere;		/* the content that was named last, in another file: where that one cannot be had */
 };
 
 /**
  * vmp_needed_objects() - Name every guest file that holds a sampled address, or that a
  * sample's last branches lead through.
  * @path: The capture; it may still be open for writing.
- * @fn:   Called once for each file and VM, most sampled first; a non-zero
+ * @fn:   Called for each content and VM, most sampled first; a non-zero
  *        result ends the walk.  The handle is of the same content, if another
- *        conversation or boot told of the sampled one.  Files that nobody can
+ *        conversation or boot told of the sampled one; up to VMP_NEEDED_PLACES
+ *        files of one content follow each other, the one first told of before
+ *        the latest.  Files that nobody can
  *        send (not accessible, replaced, too large; or without build-id and
  *        announced before the agent's last HELLO) are left out; those that
  *        the cache already has are not.

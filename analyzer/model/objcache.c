@@ -11,14 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define FNV128_PRIME	(((unsigned __int128)1 << 88) + 0x13b)
+#define FNV128_BASIS	(((unsigned __int128)0x6c62272e07bb0142ULL << 64) | 0x62b821756295c58dULL)
+
 /* 128-bit FNV-1a: names files, does not protect them */
 static void fnv128(unsigned __int128 *h, const void *data, size_t len)
 {
-	const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
 	const uint8_t *p = data;
 
 	for (; len; len--)
-		*h = (*h ^ *p++) * prime;
+		*h = (*h ^ *p++) * FNV128_PRIME;
 }
 
 static void fnv128_u64(unsigned __int128 *h, uint64_t v)
@@ -27,9 +29,15 @@ static void fnv128_u64(unsigned __int128 *h, uint64_t v)
 	fnv128(h, &v, sizeof(v));
 }
 
+static void write_hash(char *key, unsigned __int128 h)
+{
+	snprintf(key, VMP_OBJKEY_MAX, "x%016llx%016llx",
+		 (unsigned long long)(h >> 64), (unsigned long long)h);
+}
+
 void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg_file *file)
 {
-	unsigned __int128 h = ((unsigned __int128)0x6c62272e07bb0142ULL << 64) | 0x62b821756295c58dULL;
+	unsigned __int128 h = FNV128_BASIS;
 
 	if (file->build_id_len) {
 		vmp_text_hex(key, file->build_id, file->build_id_len < VMPROF_BUILD_ID_MAX ?
@@ -43,8 +51,22 @@ void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg
 	fnv128_u64(&h, file->bytes);
 	fnv128_u64(&h, file->mtime_ns);
 	fnv128(&h, file->path.p, file->path.len);	/* the vdso has no inode */
-	snprintf(key, VMP_OBJKEY_MAX, "x%016llx%016llx",
-		 (unsigned long long)(h >> 64), (unsigned long long)h);
+	write_hash(key, h);
+}
+
+void vmp_objcache_content_key(char *key, const void *data, size_t len)
+{
+	unsigned __int128 h = FNV128_BASIS;
+	const uint8_t *p = data;
+	uint64_t word;
+
+	/* by words, since a kernel's code is long */
+	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ le64toh(word)) * FNV128_PRIME;
+	}
+	fnv128(&h, p, len);
+	write_hash(key, h);
 }
 
 static size_t owner_length(const char *s)

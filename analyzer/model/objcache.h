@@ -7,7 +7,7 @@
  * guest sent never serves another, whatever build-id it claims to have.  KK are
  * the first two characters of the rest of the key: the build-id in hex, or for
  * a file without one an "x" and a hash of what else names it; the guest's kernel
- * symbols have a key of their own (collect/kept.h).  A key holds
+ * symbols have a key of their own (collect/kept.h), and its code the hash of that.  A key holds
  * only what is checked, so nothing that a guest sends becomes a path.
  */
 #ifndef VMP_OBJCACHE_H
@@ -20,6 +20,7 @@
 
 #define VMP_OBJCACHE_DIR	"/var/cache/vmprof/objects"
 #define VMP_OBJKEY_OWNER_MAX	36	/* a UUID */
+#define VMP_OBJKEY_HOST		"host"	/* the owner of what is the host's own */
 #define VMP_OBJKEY_KSYMS	"xx0"	/* no file's: hex follows the first x there */
 #define VMP_OBJKEY_MAX		(VMP_OBJKEY_OWNER_MAX + 1 + 2 * VMPROF_BUILD_ID_MAX + 1)
 
@@ -33,6 +34,9 @@ const char *vmp_objcache_dir(void);
  * @file:    What the agent said of it.
  */
 void vmp_objcache_key(char *key, const uint8_t boot_id[16], const struct vmp_msg_file *file);
+
+/** vmp_objcache_content_key() - The same of what has no file: a kernel's code (collect/kcode.h). */
+void vmp_objcache_content_key(char *key, const void *data, size_t len);
 
 /** vmp_objcache_own() - Put the owner before a key; the key becomes "" when @uuid cannot be one. */
 void vmp_objcache_own(char key[VMP_OBJKEY_MAX], const char *uuid);

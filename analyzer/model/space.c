@@ -459,12 +459,11 @@ void vmp_space_end_unheard(struct vmp_space *s)
 	}
 }
 
-int vmp_space_all_told(const struct vmp_space *s)
+int vmp_space_all_told(struct vmp_space *s)
 {
-	uint32_t i;
-
-	for (i = 0; i < s->procs.nr; i++) {
-		const struct vmp_proc *p = &s->procs.v[i];
+	/* none becomes opaque later than by the fork that it began with */
+	for (; s->told < s->procs.nr; s->told++) {
+		const struct vmp_proc *p = &s->procs.v[s->told];
 
 		if (p->end == UINT64_MAX && p->epoch == s->epochs.nr - 1 && s->images.v[p->image].opaque)
 			return 0;

@@ -90,6 +90,7 @@ struct vmp_space {
 	struct vmp_hash live;		/* tgid -> proc, of the current epoch */
 	VMP_VEC(struct vmp_again) agains;
 	uint64_t last_tsc;		/* latest event of the current epoch */
+	uint32_t told;			/* processes before this one: none lives opaque */
 	uint32_t swapper;		/* image of the kernel's own CR3, or VMP_NONE */
 	uint64_t repaired;		/* spans found backwards: events had been lost */
 	uint64_t maps_over;		/* mappings told over VMP_IMAGE_MAPS_MAX, and left out */
@@ -120,7 +121,7 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti);
 void vmp_space_without_cr3(struct vmp_space *s);
 
 /** vmp_space_all_told() - Are the mappings of all living processes known, after the last event? */
-int vmp_space_all_told(const struct vmp_space *s);
+int vmp_space_all_told(struct vmp_space *s);
 
 /**
  * vmp_space_own() - It was inferred that an image ran on a CR3, for as long as it lived.

@@ -64,6 +64,59 @@ static void test_kallsyms(void **state)
 	put_back();
 }
 
+/* The init function of a module, whose memory is another one's by now, says nothing of that one's code. */
+static void test_remainders(void **state)
+{
+	(void)state;
+	parse("ffffffffc0001000 t ovl_open\t[overlay]\n"
+	      "ffffffffc0001100 t ovl_close\t[overlay]\n"
+	      "ffffffffc0003000 t rmd160_transform\t[rmd160]\n"
+	      "ffffffffc0003010 t ovl_init\t[overlay]\n"
+	      "ffffffffc0004000 t rmd160_update\t[rmd160]\n"
+	      "ffffffffc0004000 t fuse_init\t[fuse]\n"		/* where one of its functions begins */
+	      "ffffffffc0004100 t rmd160_final\t[rmd160]\n"
+	      "ffffffffc0006000 t af_alg_init\t[af_alg]\n"	/* and where its first one does */
+	      "ffffffffc0006000 t wp512_first\t[wp512]\n"
+	      "ffffffffc0006080 t wp512_second\t[wp512]\n"
+	      "ffffffffc0007000 t bpf_prog_1_in_between\t[bpf]\n"	/* made code lies anywhere */
+	      "ffffffffc0006200 t wp512_last\t[wp512]\n"
+	      "ffffffffc0008000 t lone_init\t[lone]\n"		/* the only one of its module */
+	      "ffffffffc0009000 t wp512_init\t[wp512]\n"	/* nobody's code yet */
+	      "ffffffffc0009000 t init_module\t[wp512]\n"
+	      "ffffffffc000a000 t other\t[other]\n"
+	      "ffffffffc000a100 t other_too\t[other]\n"
+	      "ffffffffc000a100 t cleanup_module\t[other]\n"
+	      "ffffffffc000c010 t other_init\t[other]\n");	/* next to its module, and yet apart */
+	assert_string_not_equal(ksym(0xffffffffc000a110), "(none)");
+	assert_string_equal(ksym(0xffffffffc000b000), "(none)");	/* behind its last function, which has two names */
+	assert_string_equal(ksym(0xffffffffc000c020), "(none)");
+	assert_string_equal(ksym(0xffffffffc0003900), "rmd160_transform");
+	assert_string_equal(ksym(0xffffffffc0004010), "rmd160_update");
+	assert_string_equal(ksym(0xffffffffc0006010), "wp512_first");
+	assert_string_equal(ksym(0xffffffffc0007010), "bpf_prog_1_in_between");
+	assert_string_equal(ksym(0xffffffffc0006210), "wp512_last");
+	assert_string_equal(ksym(0xffffffffc0008010), "lone_init");
+	assert_string_equal(ksym(0xffffffffc0001110), "ovl_close");
+	assert_string_equal(ksym(0xffffffffc0009010), "(none)");
+	assert_int_equal(table.sym.nr, 12);
+	put_back();
+}
+
+/* A guest may put any number of them at one address: that takes no longer than elsewhere, and all stay one. */
+static void test_many_at_one_address(void **state)
+{
+	char *many = malloc(3 * 100000 * 48 + 1), *p = many;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 300000; i++)
+		p += sprintf(p, "ffffffffc000%d000 t f%d\t[m%d]\n", 1 + i / 100000, i, i);
+	parse(many);
+	free(many);
+	assert_int_equal(table.sym.nr, 3);
+	put_back();
+}
+
 /* A host that hides addresses gives zeros: no symbols, not one at 0. */
 static void test_hidden_kallsyms(void **state)
 {
@@ -210,7 +263,7 @@ static void test_made_code_in_a_profile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_hidden_kallsyms), cmocka_unit_test(test_made_code),
+		cmocka_unit_test(test_kallsyms), cmocka_unit_test(test_remainders), cmocka_unit_test(test_many_at_one_address), cmocka_unit_test(test_hidden_kallsyms), cmocka_unit_test(test_made_code),
 		cmocka_unit_test(test_made_code_with_bytes),
 		cmocka_unit_test(test_made_at_the_end), cmocka_unit_test(test_made_code_in_a_profile),
 	};

@@ -8,6 +8,8 @@ struct needed {
 	uint32_t vm[8], file[8];
 	char key[8][VMP_OBJKEY_MAX], path[8][64];
 	int nr;
+	uint32_t elsewhere[8];	/* other files of the last one's content */
+	int nr_elsewhere;
 };
 
 static int on_needed(void *arg, const struct vmp_needed *needed)
@@ -15,6 +17,11 @@ static int on_needed(void *arg, const struct vmp_needed *needed)
 	struct needed *n = arg;
 
 	assert_true(needed->bytes > 0);
+	if (needed->elsewhere) {
+		assert_string_equal(needed->key, n->key[n->nr - 1]);
+		n->elsewhere[n->nr_elsewhere++] = needed->file;
+		return 0;
+	}
 	assert_true(needed->build_id_len == 2 || strstr(needed->key, "/x"));
 	n->vm[n->nr] = needed->vm;
 	n->file[n->nr] = needed->file;
@@ -55,6 +62,28 @@ static void test_needed(void **state)
 	assert_string_equal(n.key[1], "u-1000/12ab");
 }
 
+/* One program in many files: the first is asked for, then the latest; the same in each is one content */
+static void test_needed_elsewhere(void **state)
+{
+	struct needed n = { 0 };
+	uint32_t i;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 105, "/tmp/5");
+	for (i = 1; i <= 12; i++)
+		gen_file(&g, i, 100 + i, 10, (const uint8_t *)"\x12\xab", 2, "/tmp/copy");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	finish();
+	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 1);
+	assert_int_equal(n.file[0], 5);		/* of which its mapping told */
+	assert_int_equal(n.nr_elsewhere, VMP_NEEDED_PLACES - 1);
+	for (i = 0; i < VMP_NEEDED_PLACES - 1; i++)
+		assert_int_equal(n.elsewhere[i], 12 - i);
+}
+
 /* A file that only an earlier boot's agent told of, and its like that can be had now */
 static void test_needed_after_reboot(void **state)
 {
@@ -79,6 +108,7 @@ static void test_needed_after_reboot(void **state)
 	finish();
 	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);	/* and once only */
+	assert_int_equal(n.nr_elsewhere, 0);
 	assert_int_equal(n.file[0], 7);
 	assert_string_equal(n.key[0], "u-1000/12ab");
 	assert_string_equal(n.path[0], "/bin/app");
@@ -93,7 +123,7 @@ static void test_needed_after_reboot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_needed), T(test_needed_after_reboot),
+		T(test_needed), T(test_needed_elsewhere), T(test_needed_after_reboot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
