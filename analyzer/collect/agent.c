@@ -129,7 +129,6 @@ static void greet(struct vmp_agent *a)
 	a->seq = 0;
 	a->bulk_taken = 0;
 	a->hello_missed = 0;
-	a->told_tsc = 0;
 	send_frame(a, VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
 	set_state(a, VMP_AGENT_GREETED);
 }
@@ -349,45 +348,19 @@ static int on_ksyms(struct vmp_agent *a, uint32_t seq, const struct vmp_msg_ksym
 	return 0;
 }
 
-/* Events and snapshots come in the order of it.  0: not of these */
-static uint64_t event_tsc(const struct vmp_agent_msg *m)
+void vmp_agent_went_back(struct vmp_agent *a)
 {
-	switch (m->type) {
-	case VMPROF_MSG_PROC:
-	case VMPROF_MSG_FORK:
-	case VMPROF_MSG_EXEC:
-	case VMPROF_MSG_COMM:
-	case VMPROF_MSG_EXIT:
-		return m->proc.tsc;
-	case VMPROF_MSG_MAP:
-		return m->map.tsc;
-	case VMPROF_MSG_SNAP_BEGIN:
-	case VMPROF_MSG_SNAP_END:
-		return m->token.tsc;
-	default:
-		return 0;
-	}
-}
-
-/* The guest was put back to a snapshot of this conversation: its agent goes on from there, with other frames
-   than the next, and of processes that nobody told us of. */
-static int went_back(struct vmp_agent *a, const struct vmp_agent_msg *m)
-{
-	const uint64_t tsc = event_tsc(m);
-	const int back = tsc < a->told_tsc && a->told_gaps != a->in.stats.seq_gaps;
-
-	if (!tsc)
-		return 0;
-	a->told_tsc = tsc;
-	a->told_gaps = a->in.stats.seq_gaps;
-	return back;
+	if (vmp_agent_is_there(a) && !a->ending)
+		greet(a);
 }
 
 static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const void *payload)
 {
+	const int back = a->seq_back != a->in.stats.seq_back;
 	struct vmp_agent_msg m;
 	int err, kept = 0;
 
+	a->seq_back = a->in.stats.seq_back;
 	err = vmp_agent_msg_parse(f->type, payload, f->len, &m);
 	if (err == -ENOENT)
 		return;		/* a later version's; the decoder counts them */
@@ -402,8 +375,9 @@ static void on_frame(struct vmp_agent *a, const struct vmprof_frame *f, const vo
 	}
 	if (f->type == VMPROF_MSG_HELLO && hello_comes_too_fast(a))
 		return;
-	if (went_back(a, &m) && !a->ending) {
-		greet(a);
+	/* put back to a snapshot of this conversation, its agent goes on from there */
+	if (back && !a->ending) {
+		vmp_agent_went_back(a);
 		return;
 	}
 	if (f->type == VMPROF_MSG_KSYMS && on_ksyms(a, f->seq, &m.ksyms)) {

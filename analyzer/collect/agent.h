@@ -81,8 +81,7 @@ struct vmp_agent {
 	int hello_missed;	/* one came too fast: to be greeted when there is budget */
 	uint64_t tick_ns;
 	uint64_t heard_ns;	/* last byte */
-	uint64_t told_tsc;	/* guest's, of the last event ... */
-	uint64_t told_gaps;	/* ... and how many frames were missing by then */
+	uint64_t seq_back;	/* of in.stats, as far as it was seen */
 	int ksyms_whole;	/* all of the kernel's symbols are here */
 	int ksyms_begun;	/* a piece of them came since START */
 	uint64_t offer_bytes;	/* of them, that START told to have; 0 none */
@@ -131,6 +130,12 @@ void vmp_agent_tick(struct vmp_agent *a, uint64_t now_ns);
 
 /** vmp_agent_stop() - Ask for the last snapshot, if it is there; begin nothing from now on. */
 void vmp_agent_stop(struct vmp_agent *a);
+
+/**
+ * vmp_agent_went_back() - The guest was put back to an earlier moment: greet its agent anew, which
+ * then tells what is so since.  Of processes that it told of from there on nobody has told us.
+ */
+void vmp_agent_went_back(struct vmp_agent *a);
 
 /** vmp_agent_is_there() - It has answered and is not refused. */
 int vmp_agent_is_there(const struct vmp_agent *a);

@@ -87,11 +87,19 @@ static void check_processor(struct vmp_checks *c)
 		vmp_check_fault(c, "the processor offers no virtualisation, neither svm nor vmx is in /proc/cpuinfo: switch it on in the firmware (SVM, VT-x)");
 }
 
+#define XENFEAT_DOM0	(1UL << 11)
+
+/* Is it Xen's first domain? xenfs tells where it is mounted; a guest of Xen's has the type, but not the feature. */
 static int is_xen_host(const struct vmp_checks *c)
 {
 	char line[64];
 
-	return strstr(vmp_check_line(c, "/proc/xen/capabilities", line, sizeof(line)), "control_d") != NULL;
+	if (strstr(vmp_check_line(c, "/proc/xen/capabilities", line, sizeof(line)), "control_d"))
+		return 1;
+	if (strcmp(vmp_check_line(c, "/sys/hypervisor/type", line, sizeof(line)), "xen"))
+		return 0;
+	vmp_check_line(c, "/sys/hypervisor/properties/features", line, sizeof(line));
+	return (strtoul(line, NULL, 16) & XENFEAT_DOM0) != 0;
 }
 
 static void check_kvm(struct vmp_checks *c)

@@ -100,6 +100,23 @@ static struct vmp_fetch_item *add_item(struct vmp_fetch *f, uint32_t file, const
 	return it;
 }
 
+/* Behind the one whose content it has, if that was taken */
+static int add_elsewhere(struct vmp_fetch *f, const struct vmp_needed *n)
+{
+	struct vmp_fetch_item *it;
+
+	if (!f->nr || strcmp(f->items[f->nr - 1].key, n->key) || f->nr == VMP_FETCH_MAX ||
+	    f->items[f->nr - 1].bytes != n->bytes)
+		return -ENOBUFS;
+	it = add_item(f, n->file, n->key, n->path);
+	if (!it)
+		return -ENOMEM;
+	it->bytes = n->bytes;
+	it->elsewhere = 1;
+	strcpy(it->build_id, it[-1].build_id);
+	return 0;
+}
+
 int vmp_fetch_add(struct vmp_fetch *f, const struct vmp_needed *n)
 {
 	struct vmp_fetch_item *it;
@@ -107,6 +124,8 @@ int vmp_fetch_add(struct vmp_fetch *f, const struct vmp_needed *n)
 
 	if (strlen(n->key) >= sizeof(it->key) || n->build_id_len > VMPROF_BUILD_ID_MAX)
 		return -EINVAL;
+	if (n->elsewhere)
+		return have ? 0 : add_elsewhere(f, n);
 	if (f->nr == VMP_FETCH_MAX ||
 	    (!have && (n->bytes > VMPROF_OBJECT_BYTES_MAX ||
 		       f->sum_bytes + n->bytes > VMP_FETCH_SUM_BYTES))) {
@@ -192,6 +211,20 @@ static void count(struct vmp_fetch *f, const struct vmp_fetch_item *it, int err)
 	}
 }
 
+/* Of several files with one content, has one come, and is this the last one? */
+static int has_come(const struct vmp_fetch *f, int i)
+{
+	for (; f->items[i].elsewhere; i--)
+		if (f->items[i - 1].have)
+			return 1;
+	return f->items[i].have;
+}
+
+static int is_last_place(const struct vmp_fetch *f, int i)
+{
+	return i + 1 == f->nr || !f->items[i + 1].elsewhere;
+}
+
 /* The current one is over; a temporary file that is still there goes. */
 static void finish(struct vmp_fetch *f, int err)
 {
@@ -201,7 +234,8 @@ static void finish(struct vmp_fetch *f, int err)
 	}
 	f->fd = -1;
 	f->ask_rest = 0;
-	count(f, &f->items[f->at], err);
+	if (!err || is_last_place(f, f->at))
+		count(f, &f->items[f->at], err);
 	f->items[f->at++].have = !err;
 }
 
@@ -246,7 +280,7 @@ static int begin_next(struct vmp_fetch *f, uint64_t now_ns)
 	int err;
 
 	while (f->at < f->nr) {
-		if (f->items[f->at].have) {
+		if (has_come(f, f->at)) {
 			f->at++;
 			continue;
 		}
@@ -388,7 +422,7 @@ void vmp_fetch_abort(struct vmp_fetch *f, int err)
 	if (f->fd >= 0)
 		finish(f, err);
 	for (; f->at < f->nr; f->at++)
-		if (!f->items[f->at].have)
+		if (!has_come(f, f->at) && is_last_place(f, f->at))
 			count(f, &f->items[f->at], err);
 	f->debug_listed = 1;
 }

@@ -50,6 +50,7 @@ struct vmp_fetch_item {
 	char build_id[2 * VMPROF_BUILD_ID_MAX + 1];	/* hex, "" none */
 	char *path;		/* in the guest */
 	int have;		/* it is in the cache */
+	int elsewhere;		/* the content of the one before, asked for only if that did not come */
 };
 
 struct vmp_fetch {

@@ -14,6 +14,10 @@
 #include "clock.h"
 
 #define TASK_KTHREAD	0x00200000U	/* PF_KTHREAD in the flags of /proc/PID/stat */
+#define TASK_EXITING	0x00000004U	/* PF_EXITING: set before perf tells of the exit */
+#define THREADS_MAX	64		/* that are looked at, of a process whose first one exits */
+#define PID_LIMIT	(1U << 22)	/* no kernel gives a higher number */
+#define PASSES_MAX	4		/* over /proc, in a storm of forks that never has nothing new */
 
 int vmp_procfs_parse_stat(const char *text, struct vmprof_proc *proc)
 {
@@ -150,7 +154,7 @@ static FILE *open_of(const char *pid, const char *what)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, what);
+	snprintf(path, sizeof(path), "/proc/%.48s/%s", pid, what);
 	return fopen(path, "re");
 }
 
@@ -174,33 +178,99 @@ static uint32_t read_place(const char *pid, void *dst)
 	return vmp_procfs_parse_place(status, cgroup, dst);
 }
 
-/* The state, and the number of threads */
-static int parse_over(const char *text)
+/* @stat: Of a task.  @threads: Of its process. */
+static int is_exiting(const char *stat, unsigned int *threads)
 {
-	const char *close = strrchr(text, ')');
-	unsigned int threads;
+	const char *close = strrchr(stat, ')');
+	unsigned int flags;
 	char state;
 
-	if (!close || sscanf(close + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
-			     &state, &threads) != 2)
+	if (!close || sscanf(close + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+			     &state, &flags, threads) != 3)
 		return 0;
-	return (state == 'Z' || state == 'X') && threads <= 1;
+	return state == 'Z' || state == 'X' || flags & TASK_EXITING;
+}
+
+/* Return: 1, 0 where there is no such task any more */
+static int read_stat(const char *task, char *text, size_t size)
+{
+	FILE *stat = open_of(task, "stat");
+	size_t len;
+
+	if (!stat) {
+		*text = 0;
+		return errno != ENOENT && errno != ESRCH;
+	}
+	len = fread(text, 1, size - 1, stat);
+	fclose(stat);
+	text[len] = 0;
+	return len > 0;
+}
+
+static int all_are_exiting(uint32_t tgid)
+{
+	struct dirent *entry;
+	char text[1024], task[48];
+	unsigned int threads;
+	int all = 1;
+	DIR *dir;
+
+	snprintf(task, sizeof(task), "/proc/%" PRIu32 "/task", tgid);
+	dir = opendir(task);
+	while (dir && all && (entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		snprintf(task, sizeof(task), "%" PRIu32 "/task/%.16s", tgid, entry->d_name);
+		all = !read_stat(task, text, sizeof(text)) || is_exiting(text, &threads);
+	}
+	if (dir)
+		closedir(dir);
+	return all;
 }
 
 int vmp_procfs_is_over(uint32_t tgid)
 {
-	char text[1024], pid[16];
-	size_t len;
-	FILE *stat;
+	char text[1024], task[16];
+	unsigned int threads;
 
-	snprintf(pid, sizeof(pid), "%" PRIu32, tgid);
-	stat = open_of(pid, "stat");
-	if (!stat)
-		return errno == ENOENT || errno == ESRCH;
-	len = fread(text, 1, sizeof(text) - 1, stat);
-	fclose(stat);
-	text[len] = 0;
-	return !len || parse_over(text);
+	snprintf(task, sizeof(task), "%" PRIu32, tgid);
+	if (!read_stat(task, text, sizeof(text)))
+		return 1;
+	if (!is_exiting(text, &threads) || threads > THREADS_MAX)
+		return 0;
+	return threads <= 1 || all_are_exiting(tgid);
+}
+
+/* For the first time in this snapshot? */
+static int is_new(struct vmp_procfs *p, const char *name)
+{
+	unsigned long pid = strtoul(name, NULL, 10);
+	uint8_t bit = (uint8_t)(1U << pid % 8);
+
+	if (!isdigit((unsigned char)*name) || pid >= PID_LIMIT || p->told[pid / 8] & bit)
+		return 0;
+	p->told[pid / 8] |= bit;
+	p->new_ones++;
+	return 1;
+}
+
+/*
+ * The directory is read in large pieces.  Who was forked behind one, by a process that was told of
+ * later, has a FORK whose parent nobody knew and is in no piece: /proc is read until nothing is new.
+ */
+static struct dirent *next_entry(struct vmp_procfs *p)
+{
+	struct dirent *entry;
+
+	for (;;) {
+		entry = readdir(p->processes);
+		if (entry)
+			return entry;
+		if (!p->new_ones || ++p->passes == PASSES_MAX)
+			return NULL;
+		p->new_ones = 0;
+		rewinddir(p->processes);
+	}
 }
 
 static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
@@ -208,14 +278,16 @@ static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 	struct vmprof_proc *proc = (struct vmprof_proc *)msg->payload;
 	struct dirent *entry;
 	char text[1024];
+	uint64_t tsc;
 
-	while ((entry = readdir(p->processes))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
+	while ((entry = next_entry(p))) {
+		if (!is_new(p, entry->d_name))
 			continue;
+		tsc = vmp_tsc();	/* its end comes behind */
 		read_of(entry->d_name, "stat", text, sizeof(text));
 		if (!vmp_procfs_parse_stat(text, proc))
 			continue;
-		proc->tsc = htole64(vmp_tsc());
+		proc->tsc = htole64(tsc);
 		msg->type = VMPROF_MSG_PROC;
 		msg->len = sizeof(*proc) + read_place(entry->d_name, proc + 1);
 		p->tgid = le32toh(proc->tgid);
@@ -238,14 +310,26 @@ static int token_message(const struct vmp_procfs *p, unsigned int type,
 
 int vmp_procfs_begin(struct vmp_procfs *p, uint64_t token)
 {
+	int err;
+
 	if (p->processes)
 		return -EBUSY;
+	p->told = calloc(PID_LIMIT / 8, 1);
+	if (!p->told)
+		return -ENOMEM;
 	p->processes = opendir("/proc");
+	if (!p->processes) {
+		err = -errno;
+		vmp_procfs_end(p);
+		return err;
+	}
+	p->passes = 0;
+	p->new_ones = 0;
 	p->token = token;
 	p->begun = 0;
 	p->maps = VMP_MAPS_NONE;
 	p->at = p->len = 0;
-	return p->processes ? 0 : -errno;
+	return 0;
 }
 
 int vmp_procfs_next(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
@@ -292,4 +376,6 @@ void vmp_procfs_end(struct vmp_procfs *p)
 	if (p->processes)
 		closedir(p->processes);
 	p->processes = NULL;
+	free(p->told);
+	p->told = NULL;
 }

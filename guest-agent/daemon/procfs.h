@@ -18,6 +18,8 @@ enum vmp_procfs_maps { VMP_MAPS_NONE, VMP_MAPS_FIRST, VMP_MAPS_MORE };
 
 struct vmp_procfs {
 	DIR *processes;		/* NULL: no snapshot is being made */
+	uint8_t *told;		/* a bit for each process number */
+	unsigned int passes, new_ones;	/* over /proc; told in this one */
 	uint32_t tgid;
 	enum vmp_procfs_maps maps;	/* to be asked for, of tgid */
 	uint64_t token;
@@ -34,7 +36,7 @@ struct vmp_procfs_msg {
 	uint8_t payload[sizeof(struct vmprof_map) + VMPROF_PATH_BYTES_MAX];
 };
 
-/** vmp_procfs_begin() - Return: 0, -EBUSY (one is being made), -errno. */
+/** vmp_procfs_begin() - Return: 0, -EBUSY (one is being made), -ENOMEM, -errno. */
 int vmp_procfs_begin(struct vmp_procfs *p, uint64_t token);
 
 /** vmp_procfs_next() - Return: 1 a message from SNAP_BEGIN to SNAP_END, 0 none now, or no more. */
@@ -63,7 +65,7 @@ int vmp_procfs_parse_map(const char *line, uint32_t tgid, struct vmp_procfs_msg 
  */
 uint16_t vmp_procfs_path_flags(const char *path, size_t *len);
 
-/** vmp_procfs_is_over() - Has a process no thread left that runs? */
+/** vmp_procfs_is_over() - Has a process no thread left that runs, but for what it does to exit? */
 int vmp_procfs_is_over(uint32_t tgid);
 
 /**

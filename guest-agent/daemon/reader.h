@@ -16,7 +16,7 @@
 
 #include "read.h"
 
-#define VMP_READER_PATIENCE_MS	2000U	/* for one answer */
+#define VMP_READER_PATIENCE_MS	6000U	/* for one answer: a busy disk is slow, and the host waits for 10 s */
 #define VMP_READER_HOLD_MS	60000U	/* then a device that was stuck is tried again */
 #define VMP_READER_HELD		16U	/* devices that are left alone at a time */
 #define VMP_READER_DYING	4U	/* children that were killed and are not gone */

@@ -251,11 +251,6 @@ static void test_exits(void **state)
 	put_task(0, PERF_RECORD_EXIT, (uint32_t)getpid(), 0x7ffffff0, 3000);
 	assert_true(next(VMPROF_MSG_EXIT).proc.flags & VMPROF_PROC_LAST);
 	assert_false(next(VMPROF_MSG_EXIT).proc.flags & VMPROF_PROC_LAST);
-
-	assert_true(parse_over("5 (a b) Z 1 5 5 0 -1 4 0 0 0 0 1 2 0 0 20 0 1 0 9"));
-	assert_false(parse_over("5 (a) b) Z 1 5 5 0 -1 4 0 0 0 0 1 2 0 0 20 0 2 0 9"));
-	assert_false(parse_over("5 (a) S 1 5 5 0 -1 4 0 0 0 0 1 2 0 0 20 0 1 0 9"));
-	assert_false(parse_over(""));
 }
 
 static void test_names(void **state)

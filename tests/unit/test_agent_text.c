@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
-
 #include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent_msg.h"
 #include "guest-agent/daemon/ksyms.c"
@@ -245,6 +248,101 @@ static void test_stat(void **state)
 	assert_int_equal(vmp_procfs_parse_stat("3 (x) S", &p), 0);
 }
 
+/* A child in which @life runs */
+static pid_t child_of(void (*life)(void))
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		life();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_child_of(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void lives(void)
+{
+	pause();
+}
+
+static void ends(void)
+{
+}
+
+static void *other_thread(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Its first thread ends, another one goes on. */
+static void lives_in_a_thread(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, other_thread, NULL))
+		pthread_exit(NULL);
+}
+
+/* The state in /proc/PID/stat, waited for */
+static void wait_for_state(pid_t pid, char want)
+{
+	char path[64], text[512] = "";
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (i = 0; i < 5000; i++, usleep(1000)) {
+		FILE *f = fopen(path, "re");
+		const char *close;
+
+		assert_non_null(f);
+		assert_non_null(fgets(text, sizeof(text), f));
+		fclose(f);
+		close = strrchr(text, ')');
+		if (close[2] == want)
+			return;
+	}
+	fail_msg("never %c: %s", want, text);
+}
+
+/* A process is over when none of its threads runs, waited for or not. */
+static void test_is_over(void **state)
+{
+	unsigned int threads;
+	pid_t pid;
+
+	(void)state;
+	pid = child_of(lives);
+	assert_int_equal(vmp_procfs_is_over((uint32_t)pid), 0);
+	end_child_of(pid);
+	assert_int_equal(vmp_procfs_is_over((uint32_t)pid), 1);
+
+	pid = child_of(ends);
+	wait_for_state(pid, 'Z');
+	assert_int_equal(vmp_procfs_is_over((uint32_t)pid), 1);
+	end_child_of(pid);
+
+	pid = child_of(lives_in_a_thread);
+	wait_for_state(pid, 'Z');
+	assert_int_equal(vmp_procfs_is_over((uint32_t)pid), 0);
+	end_child_of(pid);
+
+	/* perf tells of an exit while the task still runs to its end */
+	assert_int_equal(is_exiting("42 (x) R 1 42 42 0 -1 4194308 1 0 0 0 0 0 0 0 20 0 2 0", &threads), 1);
+	assert_int_equal(threads, 2);
+	assert_int_equal(is_exiting("42 (x) R 1 42 42 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0", &threads), 0);
+	assert_int_equal(is_exiting("5 (a) b) Z 1 5 5 0 -1 0 0 0 0 0 1 2 0 0 20 0 3 0 9", &threads), 1);
+	assert_int_equal(threads, 3);
+	assert_int_equal(is_exiting("42 (x) R 1 42 42 0 -1 4194308", &threads), 0);
+	assert_int_equal(is_exiting("", &threads), 0);
+}
+
 static void assert_place(const char *status, const char *cgroup, uint32_t nspid, const char *path)
 {
 	struct {
@@ -308,8 +406,10 @@ static void test_many_maps(void **state)
 	assert_ptr_not_equal(area, MAP_FAILED);
 	for (i = 0; i < 2000; i++)
 		assert_int_equal(mprotect(area + 2 * (size_t)i * page, page, PROT_EXEC), 0);
-	p = (struct vmp_procfs){ .processes = opendir("/proc"), .begun = 1, .maps = VMP_MAPS_FIRST,
-				 .tgid = (uint32_t)getpid() };
+	assert_int_equal(vmp_procfs_begin(&p, 1), 0);
+	p.begun = 1;
+	p.maps = VMP_MAPS_FIRST;
+	p.tgid = (uint32_t)getpid();
 	while ((p.maps != VMP_MAPS_NONE || p.at < p.len) && next_message(&p, &msg)) {
 		const struct vmprof_map *map = (const struct vmprof_map *)msg.payload;
 
@@ -364,6 +464,27 @@ static void test_snapshot(void **state)
 	assert_true(maps > 1);
 }
 
+/* One that began behind the first piece of /proc is told of, too, once. */
+static void test_forked_meanwhile(void **state)
+{
+	static struct vmp_procfs p;
+	struct vmp_procfs_msg msg;
+	pid_t child = 0;
+	int told = 0;
+
+	(void)state;
+	assert_int_equal(vmp_procfs_begin(&p, 1), 0);
+	while (next_message(&p, &msg)) {
+		if (msg.type != VMPROF_MSG_PROC)
+			continue;
+		if (!child)
+			child = child_of(lives);
+		told += p.tgid == (uint32_t)child;
+	}
+	end_child_of(child);
+	assert_int_equal(told, 1);
+}
+
 static void test_uuid(void **state)
 {
 	static const uint8_t want[16] = { 0x54, 0xba, 0xbf, 0xaa, 0x55, 0xce, 0x43, 0x68,
@@ -387,8 +508,8 @@ int main(void)
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_ksyms_empty),
 		cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_stat), cmocka_unit_test(test_place),
-		cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_stat), cmocka_unit_test(test_is_over), cmocka_unit_test(test_place),
+		cmocka_unit_test(test_snapshot), cmocka_unit_test(test_forked_meanwhile),
 		cmocka_unit_test(test_many_maps),
 		cmocka_unit_test(test_uuid),
 	};

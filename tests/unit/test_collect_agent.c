@@ -539,7 +539,7 @@ static void test_guest_goes_back(void **state)
 	assert_int_equal(kept, 6);
 	assert_int_equal(hear(&m), 0);
 	guest_seq -= 3;
-	p.tsc = htole64(950);
+	p.tsc = htole64(3000);	/* after the guest has been quiet for longer than it was put back */
 	say(VMPROF_MSG_COMM, &p, sizeof(p));
 	assert_int_equal(agent.state, VMP_AGENT_GREETED);
 	say(VMPROF_MSG_COMM, &p, sizeof(p));

@@ -87,6 +87,58 @@ static void test_fetch_refuses(void **state)
 	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
 }
 
+/* The same content in another file of the guest */
+static int add_elsewhere(uint32_t file, const char *key)
+{
+	const struct vmp_needed n = { .file = file, .bytes = 4, .key = key, .path = "/elsewhere", .elsewhere = 1 };
+
+	return vmp_fetch_add(&fetch, &n);
+}
+
+/* A program whose first place is gone is fetched from the next; only where none has it, it failed. */
+static void test_fetch_elsewhere(void **state)
+{
+	(void)state;
+	now_ns = SECOND;
+	assert_int_equal(add(1, 4, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(add_elsewhere(2, "u-1/abcd"), 0);
+	assert_int_equal(add_elsewhere(3, "u-1/abcd"), 0);
+	assert_int_equal(add_elsewhere(4, "u-1/ffff"), -ENOBUFS);	/* whose first one is not there */
+	assert_int_equal(add(5, 4, NULL, 0, "u-1/abce"), 0);
+	assert_int_equal(add_elsewhere(6, "u-1/abce"), 0);
+	assert_int_equal(asks(), 1);
+	assert_int_equal(piece(1, 0, 4, "", 2), 1);
+	assert_int_equal(asks(), 2);
+	assert_int_equal(piece(2, 0, 4, "full", 0), 1);
+	assert_true(vmp_objcache_has("u-1/abcd"));
+	assert_int_equal(asks(), 5);		/* the third is not needed */
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(piece(5, 0, 4, "", 2), 1);
+	assert_int_equal(fetch.failed, 0);
+	assert_int_equal(asks(), 6);
+	assert_int_equal(piece(6, 0, 9, "full", 0), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 1);
+	assert_int_equal(fetch.why[VMP_FETCH_ABSENT], 0);
+}
+
+/* What is given up is one content, in however many files */
+static void test_fetch_elsewhere_cut(void **state)
+{
+	(void)state;
+	assert_int_equal(add(1, 4, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(add_elsewhere(2, "u-1/abcd"), 0);
+	assert_int_equal(add_elsewhere(3, "u-1/abcd"), 0);
+	assert_int_equal(asks(), 1);
+	vmp_fetch_abort(&fetch, -ECANCELED);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(fetch.why[VMP_FETCH_CUT], 1);
+	assert_true(vmp_fetch_done(&fetch));
+}
+
 static void test_fetch_many(void **state)
 {
 	(void)state;
@@ -287,7 +339,7 @@ static void test_cache_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fetch), T(test_fetch_refuses), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_debug),
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_debug),
 		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
 	};
 
