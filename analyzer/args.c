@@ -153,6 +153,7 @@ void args_close(struct vmp_model *m)
 int args_open(struct vmp_model **m, const char **path, const char *sysroot)
 {
 	static char last[4096], latest[4096];
+	struct vmp_model *opened;
 	struct vmp_seek *seek;
 	int err;
 
@@ -170,14 +171,16 @@ int args_open(struct vmp_model **m, const char **path, const char *sysroot)
 			return err;
 		*path = latest;
 	}
-	err = vmp_model_open(m, *path);
-	if (!err && !(*m)->header.header_bytes) {
-		vmp_model_close(*m);
+	err = vmp_model_open(&opened, *path);
+	if (!err && !opened->header.header_bytes) {
+		vmp_model_close(opened);
 		err = -ENODATA;
 	}
-	if (err)
+	if (err) {
 		tell_unreadable(*path, err);
-	else
-		(*m)->seek = seek;
-	return err;
+		return err;
+	}
+	opened->seek = seek;
+	*m = opened;
+	return 0;
 }

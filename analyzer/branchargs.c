@@ -73,7 +73,7 @@ static int check(const struct branch_data *d, int estimates)
 
 	if (!t->with_branches) {
 		vmp_err(t->samples ? "the capture has no branches of these samples; vmprof start --lbr records them" :
-			"the capture has no such samples");
+			"the capture has no such samples; vmprof report tells what was recorded");
 		return -ENOENT;
 	}
 	if (estimates && !t->steps) {

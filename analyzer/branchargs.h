@@ -25,7 +25,7 @@ struct branch_args {
 	{ "vcpu", 0, VMP_OPT_STR, "N", "only samples of this vCPU", &(a)->vcpu }, \
 	{ "pid", 0, VMP_OPT_STR, "PID", "only this guest process", &(a)->pid }, \
 	{ "comm", 0, VMP_OPT_STR, "NAME", "only processes of this name; patterns as in the shell", &(a)->choice.comm }, \
-	{ "vmlinux", 0, VMP_OPT_STR, "FILE", "the guest's kernel with its symbols, for its code", &(a)->choice.vmlinux }, \
+	{ "vmlinux", 0, VMP_OPT_STR, "FILE", "the guest's kernel with its symbols, instead of the copy of its\nmemory that start made", &(a)->choice.vmlinux }, \
 	{ "host-vmlinux", 0, VMP_OPT_STR, "FILE", "the same for the host's kernel", &(a)->choice.host_vmlinux }, \
 	ARGS_SYSROOT(&(a)->sysroot)
 #define BRANCH_ROWS(a) \

@@ -11,6 +11,7 @@
 
 enum column {
 	SHARE, SAMPLES, RUNS, RUNS_ERROR, CYCLES, ERROR, BY, INSNS, CPI, TIME, LBR, EQUATION1, P50, P95, SEEN, MISSED,
+	AFTER, AFTER_SAMPLES, AFTER_CYCLES, ELSE_CYCLES,
 	START, END, FUNCTION, MODULE, SIDE, DOMAIN, COLUMNS
 };
 
@@ -31,6 +32,10 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[P95] = { "p95", "p95", VMP_SHEET_REAL, 1 },
 	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
 	[MISSED] = { "mispredicted", "%Missed", VMP_SHEET_REAL, 2 },
+	[AFTER] = { "after_mispredicted", "%After", VMP_SHEET_REAL, 2 },
+	[AFTER_SAMPLES] = { "samples_mispredicted", "Samples(m)", VMP_SHEET_REAL, 0 },
+	[AFTER_CYCLES] = { "cycles_mispredicted", "Cycles(m)", VMP_SHEET_REAL, 2 },
+	[ELSE_CYCLES] = { "cycles_predicted", "Cycles(p)", VMP_SHEET_REAL, 2 },
 	[START] = { "start", "Start", VMP_SHEET_HEX },
 	[END] = { "end", "End", VMP_SHEET_HEX },
 	[FUNCTION] = { "function", "Function", VMP_SHEET_TEXT },
@@ -86,6 +91,10 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case LBR: cell->real = e->cycles[VMP_SOURCE_LBR]; break;
 	case SEEN: cell->real = b->n; break;
 	case MISSED: cell->real = percent(b->mispredicted, b->n); break;
+	case AFTER: cell->real = percent(b->missed.n, b->n); break;
+	case AFTER_SAMPLES: cell->real = e->missed; break;
+	case AFTER_CYCLES: cell->real = e->cycles_missed; break;
+	case ELSE_CYCLES: cell->real = e->cycles_predicted; break;
 	default: place_cell(d, b, column, cell);
 	}
 }
@@ -122,7 +131,8 @@ static int passes(const struct branch_data *d, const struct branch_args *a, uint
 /* Columns that would be empty or all the same stay away. */
 static uint32_t hidden(const struct branch_data *d)
 {
-	uint32_t bits = 0, i;
+	const uint32_t after = 1U << AFTER | 1U << AFTER_SAMPLES | 1U << AFTER_CYCLES | 1U << ELSE_CYCLES;
+	uint32_t bits = after, i;
 
 	if (d->m->vms.nr < 2)
 		bits |= 1U << DOMAIN;
@@ -131,9 +141,12 @@ static uint32_t hidden(const struct branch_data *d)
 	if (d->estimates->source == VMP_SOURCE_CPI)
 		bits |= 1U << BY;
 	bits |= 1U << LBR;
-	for (i = 0; i < d->set->blocks.nr; i++)
+	for (i = 0; i < d->set->blocks.nr; i++) {
 		if (d->set->blocks.v[i].cycled)
 			bits &= ~(1U << LBR);
+		if (d->set->blocks.v[i].missed.n)
+			bits &= ~after;
+	}
 	return d->estimates->source == VMP_SOURCE_LBR ? bits | 1U << LBR : bits;
 }
 

@@ -32,13 +32,14 @@ struct branches {
 	struct vmp_hash by_ends;
 };
 
-enum column { SHARE, SEEN, TYPE, MISSED, FROM, TO, CALLER, CALLEE, FROM_MODULE, TO_MODULE, DOMAIN, COLUMNS };
+enum column { SHARE, SEEN, TYPE, MISSED, MISSES, FROM, TO, CALLER, CALLEE, FROM_MODULE, TO_MODULE, DOMAIN, COLUMNS };
 
 static const struct vmp_sheet_column columns[COLUMNS] = {
 	[SHARE] = { "percent", "%Seen", VMP_SHEET_REAL, 2, VMP_SHEET_SHARE },
 	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0 },
 	[TYPE] = { "type", "Type", VMP_SHEET_TEXT },
 	[MISSED] = { "mispredicted", "%Missed", VMP_SHEET_REAL, 2 },
+	[MISSES] = { "seen_mispredicted", "Missed", VMP_SHEET_REAL, 0 },
 	[FROM] = { "from", "From", VMP_SHEET_HEX },
 	[TO] = { "to", "To", VMP_SHEET_HEX },
 	[CALLER] = { "from_function", "From function", VMP_SHEET_TEXT },
@@ -88,6 +89,7 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case SEEN: cell->real = (double)b->n; break;
 	case TYPE: cell->text = type_of(b->flow); break;
 	case MISSED: cell->real = b->n ? 100 * (double)b->mispredicted / (double)b->n : NAN; break;
+	case MISSES: cell->real = (double)b->mispredicted; break;
 	case FROM: cell->hex = address(set, b->from); break;
 	case TO: cell->hex = address(set, b->to); break;
 	case CALLER: cell->text = function(set, b->from); break;
@@ -185,16 +187,21 @@ static int show_all(const struct branch_data *d, const struct given *g)
 	struct branches all = { .d = d };
 	struct vmp_sheet s = { .columns = columns, .nr = COLUMNS, .cell = cell, .arg = &all };
 	int ret = VMP_EXIT_FAILED;
+	uint64_t missed = 0;
 	uint32_t i;
 
 	if (gather(&all, g) || !(s.rows = malloc((all.list.nr + 1) * sizeof(*s.rows)))) {
 		vmp_err("out of memory");
 		goto free_all;
 	}
-	for (i = 0; i < all.list.nr; i++)
+	for (i = 0; i < all.list.nr; i++) {
 		s.rows[s.nr_rows++] = i;
+		missed += all.list.v[i].mispredicted;
+	}
 	if (g->calls)
 		s.hidden = 1U << FROM | 1U << TO | 1U << TYPE | 1U << MISSED;
+	if (g->calls || !missed)
+		s.hidden |= 1U << MISSES;
 	if (d->m->vms.nr < 2)
 		s.hidden |= 1U << DOMAIN;
 	ret = branch_print(d, &g->a, &s, g->calls ? "calls" : "branches",

@@ -14,7 +14,7 @@
 /* As given on the command line */
 struct given {
 	const char *format, *output, *vcpu, *pid, *sysroot;
-	int indent;
+	int indent, brstack;
 };
 
 /* The formats for --help, and for who asks for one that is not there */
@@ -48,6 +48,10 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 		vmp_err("--indent is for --format xml");
 		return -EINVAL;
 	}
+	if (g->brstack && strcmp((*f)->name, "perf-script")) {
+		vmp_err("--brstack is for --format perf-script");
+		return -EINVAL;
+	}
 	if (c->addresses && !((*f)->flags & VMP_FORMAT_OFFSETS)) {
 		vmp_err("--addresses is for --format pprof, csv and json");
 		return -EINVAL;
@@ -72,7 +76,7 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 
 static int write_out(struct vmp_table *t, const struct vmp_format *f, const struct given *g)
 {
-	struct vmp_format_options o = { .indent = g->indent };
+	struct vmp_format_options o = { .indent = g->indent, .brstack = g->brstack };
 	const char *to = g->output ? args_safe(g->output) : "standard output";
 	struct vmp_out out;
 	int err, closed;
@@ -91,6 +95,8 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 	}
 	if (o.late)
 		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)o.late);
+	if (!t->lines.nr && !o.streamed)
+		vmp_warn("the capture has no such samples: there are none in the output; vmprof report tells what was recorded");
 	return VMP_EXIT_OK;
 }
 
@@ -127,6 +133,7 @@ int cmd_export(int argc, char **argv)
 		{ "format", 'f', VMP_OPT_STR, "FORMAT", "which one, see below", &g.format },
 		{ "output", 'o', VMP_OPT_STR, "FILE", "write there, not to standard output;\nFILE.zst is packed by zstd; bolt, autofdo, llvm-profgen: a folder", &g.output },
 		{ "indent", 0, VMP_OPT_FLAG, NULL, "XML: a line for each element", &g.indent },
+		{ "brstack", 0, VMP_OPT_FLAG, NULL, "perf-script: mappings, then addresses and branches alone, as\nllvm-profgen reads perf script's text", &g.brstack },
 		{ "addresses", 0, VMP_OPT_FLAG, NULL, "pprof, csv, json: a row for each address, not for each\nfunction", &c.addresses },
 		{ "domain", 'd', VMP_OPT_STR, "NAME", "only this domain; patterns as in the shell", &c.domain },
 		{ "vcpu", 0, VMP_OPT_STR, "N", "only samples of this vCPU", &g.vcpu },

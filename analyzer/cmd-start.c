@@ -103,12 +103,18 @@ int cmd_start(int argc, char **argv)
 		  "record the last branches before each sample: words with commas, of\n"
 		  "any, call, ret, cond, ind (indirect), jump, far (interrupts, system\n"
 		  "calls), and of user, kernel (both if none is given); or one of the\n"
-		  "presets, which take so many bytes a sample with 16 and 32 branches:\n"
-		  "calls 288, 544; flow (calls and returns) 288, 544;\n"
-		  "flow-from 160, 288; flow-to 160, 288", &lbr },
+		  "presets (types 1 to 4, table 8 of the paper in vmprof-start(1)), which\n"
+		  "take so many bytes a sample with 16 and 32 branches:\n"
+		  "  calls      type 1  calls, from-to              288  544\n"
+		  "  flow-from  type 2  calls and returns, from     160  288\n"
+		  "  flow-to    type 3  calls and returns, to       160  288\n"
+		  "  flow       type 4  calls and returns, from-to  288  544", &lbr },
 		{ "lbr-format", 0, VMP_OPT_STR, "FORMAT",
 		  "of a branch: from-to (default), from, to, or from-to-cycles where\n"
 		  "the processor counts them", &lbr_format },
+		{ "no-kernel-text", 0, VMP_OPT_FLAG, NULL,
+		  "do not copy the code of the guests' kernels and the host's, as it is\n"
+		  "in memory, which --lbr with kernel branches does at the end", &o.no_kernel_text },
 		{ "duration", 't', VMP_OPT_STR, "TIME",
 		  "end by itself after this time, such as 30s or 5min", &duration },
 		{ "output", 'o', VMP_OPT_STR, "FILE",

@@ -36,10 +36,11 @@ _vmprof()
 		case ${COMP_WORDS[1]} in
 		blocks)
 			list='percent samples runs runs_error cycles cycles_error by instructions cpi cycles_time cycles_lbr
-				cycles_cpi p50 p95 seen mispredicted start end function module side domain'
+				cycles_cpi p50 p95 seen mispredicted after_mispredicted
+				samples_mispredicted cycles_mispredicted cycles_predicted start end function module side domain'
 			;;
 		branches)
-			list='percent seen type mispredicted from to from_function to_function from_module
+			list='percent seen type mispredicted seen_mispredicted from to from_function to_function from_module
 				to_module domain'
 			;;
 		loops)
@@ -76,7 +77,7 @@ _vmprof()
 		1:*) words='start stop status report tui top blocks branches annotate loops timeline export import attach
 			doctor help --help --version' ;;
 		*:start)
-			words='--domain --all --event --period --cpi --lbr --lbr-format --duration --output
+			words='--domain --all --event --period --cpi --lbr --lbr-format --no-kernel-text --duration --output
 				--buffer --objects --connect --help'
 			;;
 		*:stop) words='--help' ;;
@@ -121,7 +122,7 @@ _vmprof()
 			file='*.vmprof'
 			;;
 		*:export)
-			words='--format --output --indent --addresses --domain --vcpu --pid --comm --all-host
+			words='--format --output --indent --brstack --addresses --domain --vcpu --pid --comm --all-host
 				--sysroot --help'
 			file='*.vmprof'
 			;;

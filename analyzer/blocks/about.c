@@ -7,6 +7,7 @@
 
 #include "report/render.h"
 #include "util/text.h"
+#include "util/units.h"
 
 const char *vmp_about_source(enum vmp_source source)
 {
@@ -80,6 +81,24 @@ static void records(FILE *out, const struct vmp_set *set)
 		fprintf(out, "  %" PRIu64 " branches were not looked at: beyond a VM entry or exit, or it was not known whose they are\n", l->cut);
 }
 
+/* A kernel's code is what the session copied of it, or why it did not */
+static void kernel_copy(FILE *out, const struct vmp_set *set, const struct vmp_object *o, const char *name)
+{
+	const struct vmp_kernel_copy *c = vmp_points_copy(&set->points, o);
+	char size[32], safe[1024];
+	const char *why = vmp_model_name(set->m, c->why);
+
+	if (o->copy)
+		fprintf(out, "  the kernel code of %s is a copy of its memory at the end of the session, %s\n", name,
+			vmp_format_size(size, sizeof(size), c->bytes));
+	if (o->copy && c->missing)
+		fprintf(out, "    %s of its modules are not in it\n", vmp_format_size(size, sizeof(size), c->missing));
+	if (o->flaw == VMP_FLAW_NO_KERNEL && c->why)
+		fprintf(out, "  there is no copy of the kernel code of %s: %s\n", name, vmp_text(safe, sizeof(safe), why, strlen(why)));
+	if (o->flaw == VMP_FLAW_NO_KERNEL && *c->key)
+		fprintf(out, "  the copy of the kernel code of %s is of another boot, or not in the object cache any more\n", name);
+}
+
 static void kernels(FILE *out, const struct vmp_set *set)
 {
 	const struct vmp_object *o;
@@ -89,12 +108,15 @@ static void kernels(FILE *out, const struct vmp_set *set)
 
 	for (i = 0; i < set->points.objects.nr; i++) {
 		o = &set->points.objects.v[i];
-		if (o->flaw != VMP_FLAW_OTHER_KERNEL)
+		if (!o->kernel)
 			continue;
 		name = o->vm == VMP_NONE ? "the host" : vmp_model_name(set->m, set->m->vms.v[o->vm].name);
-		fprintf(out, "  the kernel given for %s is not its own, or too little is known of it to tell: of %" PRIu32
-			" functions that both have %" PRIu32 " lie elsewhere\n", vmp_text(safe, sizeof(safe), name, strlen(name)),
-			o->fit.same + o->fit.other, o->fit.other);
+		vmp_text(safe, sizeof(safe), name, strlen(name));
+		kernel_copy(out, set, o, safe);
+		if (o->flaw == VMP_FLAW_OTHER_KERNEL)
+			fprintf(out, "  the kernel given for %s is not its own, or too little is known of it to tell: of %" PRIu32
+				" functions that both have %" PRIu32 " lie elsewhere\n", safe, o->fit.same + o->fit.other,
+				o->fit.other);
 	}
 }
 

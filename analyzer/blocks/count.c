@@ -119,6 +119,8 @@ static uint32_t land(struct vmp_count *t, const struct vmp_kept_sample *s, uint3
 		return VMP_NONE;
 	n = s->timed ? m->landings : m->seconds;
 	add64(&n[l - m->set->landings.v].n[s->group], 1);
+	if (s->timed && t->seen_as[s->landing].missed)
+		add64(&m->missed[l - m->set->landings.v], 1);
 	*weight = weight_of(t, l, s->timed);
 	return m->row_of[l->start];
 }
@@ -360,7 +362,7 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);
 
 		t->seen_as[i] = (struct vmp_seen_as){
-			raw->target, raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,
+			raw->target, { raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : raw->missed },
 		};
 	}
 	return 0;

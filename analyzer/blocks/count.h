@@ -13,7 +13,10 @@
 /* What a raw became */
 struct vmp_seen_as {
 	uint32_t number;	/* of the unit or landing */
-	uint32_t block;		/* VMP_NONE none */
+	union {
+		uint32_t block;		/* of a unit; VMP_NONE none */
+		uint32_t missed;	/* to a landing a mispredicted branch led */
+	};
 };
 
 /* All that a step of a window touches of its block: half a line of cache */

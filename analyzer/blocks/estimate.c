@@ -179,6 +179,30 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 	return 0;
 }
 
+/* As the samples of each landing themselves are shared out */
+static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s)
+{
+	const struct vmp_set *set = e->m->set;
+	uint32_t i, b, first;
+
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *l = &set->landings.v[i];
+		uint64_t at = set->points.points.v[l->at].addr;
+		double all = 0;
+
+		if (!e->m->missed[i])
+			continue;
+		first = vmp_set_first_block(set, l->start);
+		while (first < set->blocks.nr && set->blocks.v[first].start == l->start &&
+		       set->points.points.v[set->blocks.v[first].end].addr < at)
+			first++;
+		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
+			all += s->block[b];
+		for (b = first; all > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
+			e->block[b].missed += (double)e->m->missed[i] * s->block[b] / all;
+	}
+}
+
 static int timed(struct vmp_estimates *e, int units)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
@@ -193,6 +217,7 @@ static int timed(struct vmp_estimates *e, int units)
 	if (!err) {
 		vmp_chain_solve(&c, &all);
 		take(e, &all);
+		share_missed(e, &all);
 		err = solve_all_groups(e, &c, &all, without);
 	}
 	if (!err)
@@ -243,6 +268,29 @@ static void doubt(struct vmp_estimates *e, const struct vmp_estimate *b)
 	e->doubted_samples += b->samples;
 }
 
+/*
+ * Runs to which a mispredicted branch led, apart from the others: by the processor's cycles; or by the
+ * share that they have of the block's samples, and of its runs in the windows.
+ */
+static void part(const struct vmp_block_code *b, struct vmp_estimate *e)
+{
+	double runs = b->n ? (double)b->missed.n / b->n : 0, time = e->samples > 0 ? e->missed / e->samples : 0;
+	double cycles = e->cycles[e->source];
+
+	e->cycles_missed = e->cycles_predicted = NAN;
+	if (e->source == VMP_SOURCE_LBR) {
+		if (b->missed.cycled)
+			e->cycles_missed = (double)b->missed.cycles / b->missed.cycled;
+		if (b->cycled > b->missed.cycled)
+			e->cycles_predicted = (double)(b->cycles - b->missed.cycles) / (b->cycled - b->missed.cycled);
+	} else if (e->source == VMP_SOURCE_TIME) {
+		if (runs > 0 && e->missed >= USABLE)
+			e->cycles_missed = cycles * time / runs;
+		if (runs < 1 && e->samples - e->missed >= USABLE)
+			e->cycles_predicted = cycles * (1 - time) / (1 - runs);
+	}
+}
+
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
@@ -262,6 +310,7 @@ static void choose(struct vmp_estimates *e)
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
 			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
 		}
+		part(&e->m->set->blocks.v[i], b);
 		doubt(e, b);
 	}
 }

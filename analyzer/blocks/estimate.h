@@ -22,6 +22,8 @@ const char *vmp_source_key(enum vmp_source source);
 
 struct vmp_estimate {
 	double samples;		/* taken in it, shared out where blocks overlap */
+	double missed;		/* of these, in runs to which a mispredicted branch led */
+	double cycles_missed, cycles_predicted;	/* of one execution of either kind, by the source in use; NAN unknown */
 	double executions;	/* in the session; NAN unknown */
 	double executions_error;	/* standard error; NAN unknown */
 	double cycles[VMP_SOURCE_NR];	/* of one execution; NAN unknown */

@@ -253,7 +253,8 @@ static int step_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, con
 
 	*raw = (struct vmp_raw){
 		.a = step->start, .b = step->end, .c = step->next, .kind = VMP_RAW_STEP,
-		.n = 1, .mispredicted = !!step->mispredicted, .cycles = step->cycles, .cycled = !!step->cycles,
+		.missed = step->missed,
+		.n = 1, .mispredicted = step->mispredicted, .cycles = step->cycles, .cycled = !!step->cycles,
 	};
 	err = translate(eye, s, &end, &context_end);
 	if (older) {
@@ -283,7 +284,8 @@ static int landing_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, 
 	uint32_t context;
 	int err;
 
-	*raw = (struct vmp_raw){ .a = s->w.landed, .b = s->ip, .kind = VMP_RAW_LANDING, .n = 1 };
+	*raw = (struct vmp_raw){ .a = s->w.landed, .b = s->ip, .kind = VMP_RAW_LANDING,
+		.missed = (uint16_t)s->w.missed, .n = 1 };
 	err = translate(eye, s, &raw->a, &raw->context);
 	if (!err)
 		err = translate(eye, s, &at, &context);

@@ -89,7 +89,7 @@ static int bounds(const struct work *w, const struct vmp_point *p, uint64_t *sta
 	const struct vmp_object *o = &w->set->points.objects.v[p->object];
 	const struct vmp_symbol *sym;
 
-	if (o->code) {
+	if (o->code && !o->copy) {
 		sym = vmp_elf_symbol(o->code, p->addr - o->slide);
 	} else if (o->kernel && o->vm != VMP_NONE && o->file != VMP_NONE) {
 		sym = kernel_symbol(&w->set->m->vms.v[o->vm].boots.v[o->file].kernel, p);
@@ -99,7 +99,7 @@ static int bounds(const struct work *w, const struct vmp_point *p, uint64_t *sta
 		*end = sym->end;
 		return 0;
 	} else {
-		sym = NULL;
+		sym = o->kernel ? vmp_symtab_find(&w->set->m->host_ksyms, p->addr) : NULL;
 	}
 	if (!sym)
 		return -ENOENT;

@@ -59,8 +59,9 @@ static int prepare(struct vmp_measure *m)
 
 	m->landings = calloc(set->landings.nr + 1, sizeof(*m->landings));
 	m->seconds = calloc(set->landings.nr + 1, sizeof(*m->seconds));
+	m->missed = calloc(set->landings.nr + 1, sizeof(*m->missed));
 	m->cpi = calloc(set->blocks.nr + 1, sizeof(*m->cpi));
-	if (!m->landings || !m->seconds || !m->cpi)
+	if (!m->landings || !m->seconds || !m->missed || !m->cpi)
 		return -ENOMEM;
 	err = make_hists(m);
 	return err ? err : vmp_measure_rows(m);
@@ -210,6 +211,7 @@ void vmp_measure_destroy(struct vmp_measure *m)
 	free(m->common);
 	free(m->landings);
 	free(m->seconds);
+	free(m->missed);
 	free(m->cpi);
 	free(m->hist_of);
 	free(m->hists);

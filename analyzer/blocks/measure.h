@@ -80,6 +80,7 @@ struct vmp_measure {
 	uint8_t *shared;	/* by row: it is of several starts */
 	struct vmp_common *common;	/* by point */
 	struct vmp_groups *landings, *seconds;	/* by landing: samples of either event */
+	uint64_t *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
 	struct vmp_cpi *cpi;		/* by block */
 	uint32_t *hist_of;		/* by block; VMP_NONE: too few windows for a spread */
 	struct vmp_hist *hists;

@@ -6,6 +6,7 @@
 
 #include "model/hosttext.h"
 #include "util/radix.h"
+#include "util/text.h"
 
 /* ---------------------------------------------------------------- contexts */
 
@@ -103,14 +104,57 @@ static int object_of(struct vmp_points *p, const struct vmp_object *new, uint32_
 	return vmp_vec_push(&p->objects, *new) || vmp_hash_set(&p->by_object, sum, *out) ? -ENOMEM : 0;
 }
 
+const struct vmp_kernel_copy *vmp_points_copy(const struct vmp_points *p, const struct vmp_object *o)
+{
+	return o->vm == VMP_NONE ? &p->m->host_copy : &p->m->vms.v[o->vm].copy;
+}
+
+/* What the session copied out of this kernel's memory */
+static int find_copy(struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
+{
+	const struct vmp_kernel_copy *c = vmp_points_copy(p, o);
+	char path[4096], boot[sizeof(c->boot_id)];
+	struct vmp_elf *e;
+	int err;
+
+	if (from->kind == VMP_KIND_GUEST_KERNEL &&
+	    (from->epoch == VMP_NONE ||
+	     strcmp(c->boot_id, vmp_text_hex(boot, p->m->vms.v[from->vm].boots.v[from->epoch].boot_id, 16))))
+		return 0;
+	err = vmp_objcache_path(path, sizeof(path), c->key);
+	if (!err)
+		err = vmp_elf_open(&e, path);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (vmp_vec_push(&p->copies, e)) {
+		vmp_elf_close(e);
+		return -ENOMEM;
+	}
+	o->code = e;
+	o->copy = 1;
+	o->flaw = VMP_FLAW_NONE;
+	return 0;
+}
+
+/* Was it made when all of the session was over?  Then only what has been there all the time is what ran. */
+static int has_lasted(const struct vmp_points *p, const struct vmp_origin *from, uint32_t object, uint64_t addr)
+{
+	if (!p->objects.v[object].copy)
+		return 1;
+	return vmp_symtab_find(from->kind == VMP_KIND_GUEST_KERNEL ?
+			       &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always : &p->m->host_ksyms, addr) != NULL;
+}
+
 /* A file is a kernel's code only if it fits what is known of where that has its functions. */
-static int find_code(const struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
+static int find_code(struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
 {
 	int guest = from->kind == VMP_KIND_GUEST_KERNEL, err;
 	struct vmp_elf *file = guest ? p->kernel : p->host_kernel;
 
 	o->flaw = VMP_FLAW_NO_KERNEL;
-	if (!file || (guest && from->epoch == VMP_NONE))
+	if (!file)
+		return find_copy(p, from, o);
+	if (guest && from->epoch == VMP_NONE)
 		return 0;
 	err = vmp_kernel_compare(guest ? &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always : &p->m->host_ksyms,
 				 vmp_elf_symtab(file), &o->fit);
@@ -223,7 +267,8 @@ static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, str
 		return 0;
 	}
 	err = kernel_object(p, &from, place.module, &out->object);
-	if (!err && !vmp_points_code(p, out->object, addr, &len))	/* its modules are not in the file */
+	/* its modules are not in the file */
+	if (!err && (!vmp_points_code(p, out->object, addr, &len) || !has_lasted(p, &from, out->object, addr)))
 		out->flaw = p->objects.v[out->object].flaw ? p->objects.v[out->object].flaw : VMP_FLAW_NO_KERNEL;
 	return err;
 }
@@ -472,6 +517,11 @@ int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlin
 
 void vmp_points_deinit(struct vmp_points *p)
 {
+	uint32_t i;
+
+	for (i = 0; i < p->copies.nr; i++)
+		vmp_elf_close(p->copies.v[i]);
+	vmp_vec_free(&p->copies);
 	vmp_elf_close(p->kernel);
 	vmp_elf_close(p->host_kernel);
 	vmp_vec_free(&p->contexts);

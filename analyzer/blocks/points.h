@@ -37,6 +37,7 @@ struct vmp_object {
 	uint32_t elf;		/* number in the model's elfs + 1; 0: a kernel, or nothing is known */
 	uint32_t file;		/* of the guest's vm, or VMP_NONE */
 	int kernel;
+	int copy;		/* a kernel whose code is what it had in memory: it has no symbols there */
 	const struct vmp_elf *code;	/* NULL: it is not here */
 	uint64_t slide;		/* a point's address less the link-time address */
 	enum vmp_flaw flaw;	/* why a kernel's code is not here */
@@ -54,6 +55,7 @@ struct vmp_point {
 struct vmp_points {
 	struct vmp_model *m;
 	struct vmp_elf *kernel, *host_kernel;	/* those given, opened */
+	VMP_VEC(struct vmp_elf *) copies;	/* of kernels' memory, opened */
 	VMP_VEC(struct vmp_context) contexts;
 	VMP_VEC(struct vmp_switch) switches;
 	VMP_VEC(struct vmp_object) objects;
@@ -76,7 +78,7 @@ struct vmp_raw_address {
 
 /**
  * vmp_points_init() - None yet.
- * @vmlinux: The kernel of the guests with its symbols, or NULL; @host: the host's.
+ * @vmlinux: The kernel of the guests with its symbols, or NULL: what the session copied of it; @host: the host's.
  * Return: 0; -ENOMEM; as vmp_elf_open() for one of them.
  */
 int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux, const char *host);
@@ -104,6 +106,9 @@ uint32_t vmp_point_at(const struct vmp_points *p, uint32_t object, uint64_t addr
 
 /** vmp_points_code() - The bytes from a point on. */
 const uint8_t *vmp_points_code(const struct vmp_points *p, uint32_t object, uint64_t addr, size_t *len);
+
+/** vmp_points_copy() - What became of the copy of a kernel's code that the session made. */
+const struct vmp_kernel_copy *vmp_points_copy(const struct vmp_points *p, const struct vmp_object *o);
 
 /** vmp_points_behind() - The point so many bytes behind one, made when it is new.  Return: 0 or -ENOMEM. */
 int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint32_t *out);

@@ -8,7 +8,7 @@
 
 static uint64_t hash(const struct vmp_raw *r)
 {
-	uint64_t tail = r->c + ((uint64_t)r->context << 40 | (uint64_t)r->kind << 39 | r->context_c);
+	uint64_t tail = r->c + ((uint64_t)r->context << 40 | (uint64_t)r->kind << 39 | (uint64_t)r->missed << 38 | r->context_c);
 
 	return vmp_hash_mix(r->a + vmp_hash_mix(r->b ^ (tail << 21 | tail >> 43)));
 }
@@ -16,7 +16,8 @@ static uint64_t hash(const struct vmp_raw *r)
 static int same(const struct vmp_raw *x, const struct vmp_raw *y)
 {
 	return x->a == y->a && x->b == y->b && x->c == y->c && x->context == y->context &&
-	       x->context_c == y->context_c && x->kind == y->kind;
+	       x->context_c == y->context_c && x->kind == y->kind &&
+	       x->missed == y->missed;
 }
 
 uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key)

@@ -23,7 +23,8 @@ struct vmp_raw {
 	uint64_t cycles;
 	uint32_t context;		/* of a and b */
 	uint32_t context_c;
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t missed;		/* what came before was a mispredicted branch: counted apart */
 	/* counts */
 	uint32_t n, mispredicted;
 	uint32_t cycled;		/* of n, those that tell cycles */

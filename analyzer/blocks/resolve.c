@@ -89,6 +89,11 @@ static void add_counts(struct vmp_set *set, struct vmp_unit *u, const struct vmp
 	b->mispredicted += raw->mispredicted;
 	b->cycles += raw->cycles;
 	b->cycled += raw->cycled;
+	if (!raw->missed)
+		return;
+	b->missed.n += raw->n;
+	b->missed.cycles += raw->cycles;
+	b->missed.cycled += raw->cycled;
 }
 
 static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c)

@@ -42,6 +42,13 @@ struct vmp_unit {
 	uint32_t n, mispredicted;	/* in windows */
 };
 
+/* Of the steps that a mispredicted branch led to */
+struct vmp_missed {
+	uint32_t n;
+	uint32_t cycled;		/* of n, with cycles */
+	uint64_t cycles;
+};
+
 /* Straight code from start to end */
 struct vmp_block_code {
 	uint32_t start, end;
@@ -50,6 +57,7 @@ struct vmp_block_code {
 	uint32_t n, mispredicted;
 	uint64_t cycles;		/* as the LBR counted them, in cycled of n */
 	uint32_t cycled;
+	struct vmp_missed missed;	/* among all these */
 };
 
 /* Samples in one block, at one address */

@@ -57,6 +57,7 @@ void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp
 
 	w->nr = w->switched = 0;
 	w->landed = blocks && lbr->nr && !switched && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
+	w->missed = w->landed && b[0].mispredicted;
 	for (i = 0; i < lbr->nr; i++, b++) {
 		struct vmp_step s = {
 			.end = b->from, .next = b->to, .cycles = b->cycles, .mispredicted = b->mispredicted,
@@ -68,8 +69,10 @@ void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp
 			continue;
 		}
 		switched |= in_switch(p, kernel, b->from) || (lost && is_kernel(b->from));
-		if (blocks && i + 1 < lbr->nr && !(switched && is_user(b[1].to)))
+		if (blocks && i + 1 < lbr->nr && !(switched && is_user(b[1].to))) {
 			s.start = b[1].to;
+			s.missed = b[1].mispredicted;
+		}
 		w->step[w->nr++] = s;
 	}
 }

@@ -14,7 +14,8 @@ struct vmp_step {
 	uint64_t end;		/* address of the branch; 0: only where branches end was recorded */
 	uint64_t next;		/* where it went; 0: not recorded */
 	uint32_t cycles;	/* of the whole step, 0 unknown */
-	int mispredicted;
+	uint8_t mispredicted;	/* the branch at its end was */
+	uint8_t missed;		/* the branch before it was: the processor had to start over here */
 };
 
 struct vmp_window {
@@ -22,6 +23,7 @@ struct vmp_window {
 	unsigned int nr;
 	unsigned int switched;	/* entries left out: user code of another address space */
 	uint64_t landed;	/* start of the block in which the sample was taken, 0 unknown */
+	int missed;		/* the branch to there was mispredicted */
 };
 
 /**

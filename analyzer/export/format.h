@@ -15,7 +15,9 @@
 
 struct vmp_format_options {
 	int indent;		/* for people (XML) */
+	int brstack;		/* mappings, addresses and branches alone (perf-script) */
 	uint64_t late;		/* out: samples that could not be put in order */
+	uint64_t streamed;	/* out: samples that were written as they came */
 };
 
 enum vmp_format_flags {

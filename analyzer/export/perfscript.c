@@ -9,6 +9,9 @@
  * The third line (field brstack, the youngest branch first) is there for samples
  * with branches.
  *
+ * With brstack, as perf script --show-mmap-events -F ip,brstack has it: where files are
+ * mapped, then of each sample with branches ADDRESS and the third line, in one.
+ *
  * COMM is DOMAIN:PROCESS, CPU the vCPU, SECONDS count from the session's start.  Where the
  * guest's thread is known, PID is PID/TID.
  */
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/cells.h"
 #include "export/format.h"
 #include "export/stream.h"
 #include "model/lbr.h"
@@ -27,6 +31,7 @@
 struct script {
 	FILE *out;
 	const struct vmp_model *m;
+	uint64_t nr;		/* samples so far */
 	char event[256];	/* ": PERIOD EVENT:" and the end of the line */
 	char text[3 * WORD_MAX];
 };
@@ -122,6 +127,7 @@ static int on_sample(void *arg, const struct vmp_streamed *x)
 
 	if (!text)
 		return -ENOMEM;
+	s->nr++;
 	fputs_unlocked(text, s->out);
 	p = digits(end, x->ns % 1000000000, 10, 9, '0');
 	*--p = '.';
@@ -142,10 +148,33 @@ static int on_sample(void *arg, const struct vmp_streamed *x)
 	return 0;
 }
 
+/* Not of one process: addresses of all are as if it were mapped there */
+static void on_mapped(void *arg, const struct vmp_file_place *f)
+{
+	struct script *s = arg;
+	const char *path = vmp_model_name(s->m, f->path);
+
+	fprintf(s->out, "PERF_RECORD_MMAP2 -1/0: [%#" PRIx64 "(%#" PRIx64 ") @ %#" PRIx64 " 00:00 0 0]: r-xp %s\n",
+		f->start, f->end - f->start, f->pgoff, vmp_text(s->text, WORD_MAX, path, strlen(path)));
+}
+
+static int on_branches(void *arg, const struct vmp_streamed *x)
+{
+	struct script *s = arg;
+
+	if (!x->lbr || !x->lbr->nr)
+		return 0;
+	s->nr++;
+	fprintf(s->out, "%16" PRIx64, x->address);
+	branches(s->out, x->lbr);
+	return 0;
+}
+
 int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 {
 	const char *name = vmp_table_str(t, t->model->meta.event);
 	struct script *s = calloc(1, sizeof(*s));
+	struct vmp_stream_to to = { NULL, on_sample, s };
 	char event[200];
 	size_t n = 0;
 	int err;
@@ -159,7 +188,10 @@ int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_opti
 		event[n++] = *name > ' ' && *name < 0x7f && *name != ':' ? *name : '_';
 	event[n] = 0;
 	snprintf(s->event, sizeof(s->event), ": %10" PRIu64 " %s:\n", t->model->meta.period, n ? event : "samples");
-	err = vmp_stream(t->model, t->choice, &o->late, on_sample, s);
+	if (o->brstack)
+		to = (struct vmp_stream_to){ on_mapped, on_branches, s };
+	err = vmp_stream(t->model, t->choice, &o->late, &to);
+	o->streamed = s->nr;
 	free(s);
 	return err;
 }

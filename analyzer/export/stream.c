@@ -46,6 +46,7 @@ struct low_key {
 struct low {
 	struct low_key key;
 	uint64_t bias;
+	struct vmp_file_place at;
 };
 
 /* Where the last branch was found: neighbours lie there, too */
@@ -68,8 +69,7 @@ struct stream {
 	VMP_VEC(struct copy) copies;
 	uint32_t free_copy;
 	struct near near;
-	int (*fn)(void *arg, const struct vmp_streamed *s);
-	void *arg;
+	const struct vmp_stream_to *to;
 };
 
 /* ------------------------------------------------------ where files are mapped lowest */
@@ -104,12 +104,12 @@ static int on_place(void *arg, const struct vmp_gather_space *space, const struc
 	err = vmp_origin_owner(st->m, &space->from, place, &owner);
 	if (err || !vmp_chosen_owner(st->m, st->c, &space->from, &owner))
 		return err;
-	new = (struct low){ key_of(&f), vmp_file_bias(&f) };
+	new = (struct low){ key_of(&f), vmp_file_bias(&f), f };
 	low = find_low(st, &new.key, &sum);
 	if (!low)
 		return vmp_hash_set(&st->by_file, sum, st->lows.nr) || vmp_vec_push(&st->lows, new) ? -ENOMEM : 0;
 	if (new.bias < low->bias)
-		low->bias = new.bias;
+		*low = new;
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int hand_out(struct stream *st, uint64_t tsc, uint32_t group, uint64_t ad
 	s.file = spot->file;
 	s.whose = idle ? &st->known.v[group].idle : &st->known.v[group].whose;
 	s.note = spot->note ? &st->notes.v[spot->note - 1] : NULL;
-	return st->fn(st->arg, &s);
+	return st->to->sample(st->to->arg, &s);
 }
 
 /* --------------------------------------------------------------------- in order */
@@ -336,11 +336,10 @@ static int on_sample(void *arg, const struct vmp_lbr_sample *ls)
 	return err ? err : vmp_order_add(&st->order, &new);
 }
 
-int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late,
-	       int (*fn)(void *arg, const struct vmp_streamed *s), void *arg)
+int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, const struct vmp_stream_to *to)
 {
 	struct stream st = {
-		.m = m, .c = c, .clock = { .model = m }, .fn = fn, .arg = arg,
+		.m = m, .c = c, .clock = { .model = m }, .to = to,
 		.cells = { .all_host = c->all_host, .threads = c->threads },
 	};
 	const struct vmp_gather lowest = { .place = on_place, .restart = on_restart, .arg = &st };
@@ -352,6 +351,8 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late,
 	st.spots = calloc(SPOTS, sizeof(*st.spots));
 	if (!st.spots)
 		err = -ENOMEM;
+	for (i = 0; !err && to->mapped && i < st.lows.nr; i++)
+		to->mapped(to->arg, &st.lows.v[i].at);
 	if (!err)
 		err = vmp_model_lbr_samples(m, on_sample, &st);
 	if (!err)

@@ -10,6 +10,7 @@
 
 #include "export/table.h"
 
+struct vmp_file_place;
 struct vmp_lbr;
 
 /* Whose samples they are; the same one for all that have this in common */
@@ -33,14 +34,20 @@ struct vmp_streamed {
 	const struct vmp_lbr *lbr;	/* NULL: without; addresses as above */
 };
 
+/* Who gets them */
+struct vmp_stream_to {
+	/* first of all each file in which chosen samples were taken, where it is mapped lowest; or NULL */
+	void (*mapped)(void *arg, const struct vmp_file_place *f);
+	int (*sample)(void *arg, const struct vmp_streamed *s);	/* a non-zero result ends the run */
+	void *arg;
+};
+
 /**
  * vmp_stream() - The chosen samples; @c->addresses and @c->samples do not matter.
- * @fn:   Its non-zero result ends the run.
  * @late: How many came too late to be put in order (see order.h).
  *
- * Return: 0, the result of @fn, -ENOMEM, -errno of reading.
+ * Return: 0, the result of @to->sample, -ENOMEM, -errno of reading.
  */
-int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late,
-	       int (*fn)(void *arg, const struct vmp_streamed *s), void *arg);
+int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, const struct vmp_stream_to *to);
 
 #endif

@@ -8,7 +8,7 @@
 #include "import/source.h"
 
 #define TEXT_MAX	1024
-#define LOCATIONS_MAX	(16U << 20)
+#define KEPT_MAX_MIB	256U
 
 struct anchor {
 	struct vmp_cube *c;
@@ -18,6 +18,7 @@ struct anchor {
 	char tag[32];		/* of the innermost element */
 	char text[TEXT_MAX];
 	size_t len;
+	uint64_t text_bytes;	/* of distinct names */
 };
 
 static const struct {
@@ -103,8 +104,6 @@ static int begin(struct anchor *a, const char *tag)
 
 		if (!c->groups.nr)
 			return vmp_source_complain(a->s, "a location outside a process");
-		if (c->locations.nr == LOCATIONS_MAX)
-			return vmp_source_complain(a->s, "more than %u locations", LOCATIONS_MAX);
 		a->in = IN_LOCATION;
 		return vmp_vec_push(&c->locations, l);
 	} else if (!strcmp(tag, "attr") && !a->in && !c->creator) {
@@ -119,35 +118,53 @@ static int begin(struct anchor *a, const char *tag)
 	return 0;
 }
 
+static uint32_t *name_for(struct anchor *a, const char *tag)
+{
+	struct vmp_cube *c = a->c;
+
+	if (a->in == IN_METRIC && !strcmp(tag, "uniq_name"))
+		return &c->metrics.v[c->metrics.nr - 1].name;
+	if (a->in == IN_METRIC && !strcmp(tag, "uom"))
+		return &c->metrics.v[c->metrics.nr - 1].unit;
+	if (a->in == IN_GROUP && !strcmp(tag, "name"))
+		return &c->groups.v[c->groups.nr - 1].name;
+	if (a->in == IN_LOCATION && !strcmp(tag, "name"))
+		return &c->locations.v[c->locations.nr - 1].name;
+	return NULL;
+}
+
 /* The text of an element that has no others in it */
 static int leaf(struct anchor *a, const char *tag)
 {
 	struct vmp_cube *c = a->c;
+	uint32_t *name = name_for(a, tag), known = c->strings.str.nr;
 	int err = 0;
-	uint32_t text = vmp_strings_add(&c->strings, a->text, a->len, &err);
 
 	a->text[a->len] = 0;
-	if (a->in == IN_METRIC && c->metrics.nr) {
-		struct vmp_cube_metric *m = &c->metrics.v[c->metrics.nr - 1];
-
-		if (!strcmp(tag, "uniq_name"))
-			m->name = text;
-		else if (!strcmp(tag, "uom"))
-			m->unit = text;
-		else if (!strcmp(tag, "dtype"))
-			set_type(m, a->text);
-	} else if (a->in == IN_GROUP) {
-		if (!strcmp(tag, "name"))
-			c->groups.v[c->groups.nr - 1].name = text;
-		else if (!strcmp(tag, "rank"))
-			c->groups.v[c->groups.nr - 1].rank = strtoull(a->text, NULL, 10);
-	} else if (a->in == IN_LOCATION) {
-		if (!strcmp(tag, "name"))
-			c->locations.v[c->locations.nr - 1].name = text;
-		else if (!strcmp(tag, "rank"))
-			c->locations.v[c->locations.nr - 1].rank = strtoull(a->text, NULL, 10);
+	if (name) {
+		*name = vmp_strings_add(&c->strings, a->text, a->len, &err);
+		a->text_bytes += c->strings.str.nr > known ? a->len + 1 : 0;
+	} else if (a->in == IN_METRIC && !strcmp(tag, "dtype")) {
+		set_type(&c->metrics.v[c->metrics.nr - 1], a->text);
+	} else if (a->in == IN_GROUP && !strcmp(tag, "rank")) {
+		c->groups.v[c->groups.nr - 1].rank = strtoull(a->text, NULL, 10);
+	} else if (a->in == IN_LOCATION && !strcmp(tag, "rank")) {
+		c->locations.v[c->locations.nr - 1].rank = strtoull(a->text, NULL, 10);
 	}
 	return err;
+}
+
+/* What is kept of all that was read */
+static int check_bytes(struct anchor *a)
+{
+	const struct vmp_cube *c = a->c;
+	uint64_t bytes = a->text_bytes + c->strings.str.nr * (sizeof(*c->strings.str.v) + 2 * sizeof(*c->strings.slots)) +
+			 c->metrics.nr * sizeof(*c->metrics.v) + c->groups.nr * sizeof(*c->groups.v) +
+			 c->locations.nr * sizeof(*c->locations.v) + c->roots.nr * sizeof(*c->roots.v);
+
+	return bytes <= KEPT_MAX_MIB << 20 ? 0 :
+	       vmp_source_complain(a->s, "more than %u MiB of names and numbers in %u metrics, %u processes, %u threads; "
+				   "import a profile of fewer", KEPT_MAX_MIB, c->metrics.nr, c->groups.nr, c->locations.nr);
 }
 
 static int end(struct anchor *a, const char *tag)
@@ -219,6 +236,7 @@ int vmp_cube_anchor(struct vmp_cube *c)
 		return err;
 	while ((err = vmp_source_next(a.s)) > 0) {
 		err = node(&a);
+		err = err ? err : check_bytes(&a);
 		if (err)
 			break;
 	}

@@ -83,7 +83,8 @@ static void rows_of(FILE *out, const struct vmp_profile *p, const struct vmp_dom
 		fprintf(out, "Shown: %" PRIu64 " samples (%.2f%%) that pass the filters\n", d->shown,
 			vmp_percent(d->shown, d->total));
 	if (!rows && !d->small_rows) {
-		fprintf(out, "\n%s\n", !d->total ? "No samples." : filtered(o) ?
+		fprintf(out, "\n%s\n", !d->total ?
+			"No samples; vmprof doctor tells what a profile needs." : filtered(o) ?
 			"No sample passes the filters; try without one of them." : "None.");
 		return;
 	}

@@ -107,10 +107,12 @@ function show(dom) {
 	requestAnimationFrame(() => setTimeout(next));
 }
 
-if (d.domains.length)
+if (d.domains.length) {
 	show(d.domains.find((x) => x.total) || d.domains[0]);
-else
-	app.replaceChildren(el('main', {}, el('h1', {}, 'An empty capture'), el('p', {}, 'It holds no domain.'), limits()));
+} else {
+	app.replaceChildren(el('main', {}, el('h1', {}, 'An empty capture'), el('p', { class: 'lead' }, 'It holds no domain, and no samples of one.'), limits()));
+	document.documentElement.dataset.ready = 'yes';
+}
 
 let timer = 0;
 addEventListener('resize', () => {
