@@ -71,13 +71,14 @@ static int on_space(struct exact *x, char *line, uint32_t base)
 
 static int on_block(struct exact *x, const char *line, uint32_t base)
 {
-	uint64_t v[7];
+	uint64_t v[11];
 
-	if (numbers(line, v, 7) || !v[0] || base + v[0] > x->spaces.nr || v[2] > UINT32_MAX)
+	if (numbers(line, v, 11) || !v[0] || base + v[0] > x->spaces.nr || v[2] > UINT32_MAX)
 		return -EBADMSG;
 	struct exact_block b = {
 		.space = base + (uint32_t)v[0] - 1, .pc = v[1], .size = (uint32_t)v[2],
 		.insns = v[3], .cycles = v[4], .insns_at = v[5], .cycles_at = v[6],
+		.entries = { v[7], v[9] }, .led = { v[8], v[10] },
 	};
 
 	return vmp_vec_push(&x->blocks, b);
@@ -177,7 +178,7 @@ int exact_read(struct exact *x, const char *path)
 	memset(x, 0, sizeof(*x));
 	if (!f)
 		return -errno;
-	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 1\n"))
+	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 2\n"))
 		err = -EBADMSG;
 	while (!err && !ended && fgets(line, sizeof(line), f)) {
 		ended = !strcmp(line, "end\n");

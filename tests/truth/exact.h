@@ -27,6 +27,7 @@ struct exact_space {
    where a counter that overflows finds the processor */
 struct exact_block {
 	uint64_t pc, insns, cycles, insns_at, cycles_at;
+	uint64_t entries[2], led[2];	/* [1] by a taken branch, [0] in line: how often, and the cycles in cycles_at for it */
 	uint32_t space, size;
 };
 

@@ -217,14 +217,6 @@ struct samples {
 	int voting;
 };
 
-static void invert(struct vmprof_sample *s)
-{
-	if (s->mode == VMPROF_MODE_GUEST)
-		s->mode = VMPROF_MODE_VMM_KERNEL;
-	else if (s->flags & VMPROF_SF_VCPU)
-		s->mode = VMPROF_MODE_GUEST;
-}
-
 static void check_exit(struct join_checks *c, const struct vmprof_sample *s,
 		       const struct exact_overflow *o)
 {
@@ -282,16 +274,13 @@ static int vote(struct samples *w, const struct vmprof_sample *s, const struct e
 	return vmp_hash_set(&w->votes, key, n ? *n + 1 : 1);
 }
 
-static int count(struct join *j, const struct vmprof_sample *sample)
+static int count(struct join *j, const struct vmprof_sample *s)
 {
-	struct vmprof_sample s = *sample;
 	struct vmp_hit hit;
 	uint32_t row;
 	int err;
 
-	if (j->fault == JOIN_TIMELESS)
-		s.tsc = UINT64_MAX;
-	err = vmp_classify(j->model, &s, &hit);
+	err = vmp_classify(j->model, s, &hit);
 	if (err || (hit.kind != VMP_KIND_GUEST_KERNEL && hit.kind != VMP_KIND_GUEST_USER))
 		return err;
 	if (hit.kind == VMP_KIND_GUEST_USER && hit.who >= VMP_WHO_SAME && hit.who <= VMP_WHO_OTHER) {
@@ -301,7 +290,7 @@ static int count(struct join *j, const struct vmprof_sample *sample)
 	err = place_of(j, &hit, hit.addr, &row);
 	if (err)
 		return err;
-	if (s.hdr.type == VMPROF_REC_SAMPLE)
+	if (s->hdr.type == VMPROF_REC_SAMPLE)
 		j->rows.v[row].samples++;
 	else
 		j->rows.v[row].insn_samples++;
@@ -316,28 +305,25 @@ static int is_first(const struct exact *x, const struct exact_cpu *cpu, uint64_t
 	return second >= cpu->overflows || tsc < x->overflows.v[second].tsc;
 }
 
-static int on_sample(void *arg, const struct vmprof_sample *sample)
+static int on_sample(void *arg, const struct vmprof_sample *s)
 {
 	struct samples *w = arg;
-	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, sample->hdr.pcpu);
-	struct vmprof_sample s = *sample;
+	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, s->hdr.pcpu);
 	struct exact_overflow *o;
 	uint32_t side;
 	int err;
 
-	if (is_second(w->j, &s))
+	if (is_second(w->j, s))
 		return 0;
-	if (!cpu || s.tsc < cpu->first_tsc || s.tsc > cpu->last_tsc) {
+	if (!cpu || s->tsc < cpu->first_tsc || s->tsc > cpu->last_tsc) {
 		w->j->checks.outside += !w->voting;
 		return 0;
 	}
-	if (w->j->fault == JOIN_INVERTED)
-		invert(&s);
-	side = s.mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
-	o = exact_overflow_of(w->j->exact, s.hdr.pcpu, s.tsc, side);
+	side = s->mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
+	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side);
 	if (w->voting)
-		return o ? vote(w, &s, o) : 0;
-	if ((!o || o->of != side) && is_first(w->j->exact, cpu, s.tsc)) {
+		return o ? vote(w, s, o) : 0;
+	if ((!o || o->of != side) && is_first(w->j->exact, cpu, s->tsc)) {
 		if (o)
 			o->taken = 0;
 		w->j->checks.outside++;
@@ -346,20 +332,20 @@ static int on_sample(void *arg, const struct vmprof_sample *sample)
 	w->j->checks.samples++;
 	if (!o) {
 		w->j->checks.orphans++;
-		return count(w->j, &s);
+		return count(w->j, s);
 	}
-	check(w->j, &s, o, vm_of(w->j, o->ncr3, &w->votes));
-	err = host_sample(&w->j->host, w->j->model, &s, o);
-	return err ? err : count(w->j, &s);
+	check(w->j, s, o, vm_of(w->j, o->ncr3, &w->votes));
+	err = host_sample(&w->j->host, w->j->model, s, o);
+	return err ? err : count(w->j, s);
 }
 
-int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_fault fault)
+int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 {
 	struct samples w = { .j = j, .voting = 1 };
 	uint32_t i;
 	int err;
 
-	*j = (struct join){ .model = m, .exact = x, .fault = fault };
+	*j = (struct join){ .model = m, .exact = x };
 	err = vmp_model_samples(m, on_sample, &w);
 	w.voting = 0;
 	for (i = 0; i < x->overflows.nr; i++)

@@ -14,14 +14,6 @@
 #include "model/classify.h"
 #include "model/model.h"
 
-/* Faults that join_create() puts into the sampled side, to see them found */
-enum join_fault {
-	JOIN_FAITHFUL,
-	JOIN_INVERTED,		/* guest where it was host, and the reverse */
-	JOIN_TIMELESS,		/* a CR3 means whoever had it last */
-	JOIN_UNCOUNTED,		/* the sampler forgets what it lost */
-};
-
 /* A function; user code: in one program */
 struct join_row {
 	uint32_t kind;			/* enum vmp_kind */
@@ -53,7 +45,6 @@ struct join_checks {
 struct join {
 	struct vmp_model *model;	/* borrowed */
 	struct exact *exact;		/* borrowed */
-	enum join_fault fault;
 	VMP_VEC(struct join_row) rows;
 	struct vmp_hash by_row;
 	struct vmp_hash by_place;
@@ -66,7 +57,7 @@ struct join {
 };
 
 /** join_create() - Read both sides.  Return: 0, -ENOMEM, -errno of reading. */
-int join_create(struct join *j, struct vmp_model *m, struct exact *x, enum join_fault fault);
+int join_create(struct join *j, struct vmp_model *m, struct exact *x);
 void join_free(struct join *j);
 
 #endif

@@ -4,7 +4,6 @@
  *
  * Usage: judge [OPTION VALUE]... EXACT CAPTURE
  *
- * --fault inverted|timeless|uncounted  spoil the sampled side
  * --min SAMPLES                        wanted in the guest
  * --steal PID                          this process of the host only stole
  * --vcpus shared                       vCPUs share pCPUs
@@ -368,8 +367,6 @@ static void judge_balance(const struct join *j, uint64_t period)
 	slack = 16 * j->exact->cpus.nr + due / 10000;
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
-	if (j->fault == JOIN_UNCOUNTED)
-		lost -= d->lost[VMPROF_LOST_FULL];
 	told = samples + (j->checks.outside ? none : d->filtered + lost);
 	verdict(due <= told + slack && told <= due + slack &&
 		(j->checks.outside || (raised <= told + few && told <= raised + few)) &&
@@ -437,28 +434,14 @@ static int judge(const struct join *j, const struct asked *a)
 	return 0;
 }
 
-static int parse_fault(const char *s, enum join_fault *fault)
-{
-	static const char *const names[] = {
-		[JOIN_INVERTED] = "inverted", [JOIN_TIMELESS] = "timeless",
-		[JOIN_UNCOUNTED] = "uncounted",
-	};
-
-	for (*fault = JOIN_INVERTED; *fault <= JOIN_UNCOUNTED; (*fault)++)
-		if (!strcmp(s, names[*fault]))
-			return 0;
-	return -EINVAL;
-}
-
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--fault inverted|timeless|uncounted] [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	enum join_fault fault = JOIN_FAITHFUL;
 	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL };
 	struct vmp_model *m;
 	struct exact x;
@@ -478,7 +461,7 @@ int main(int argc, char **argv)
 			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--within"))
 			a.within_us = strtod(argv[2], NULL);
-		else if (strcmp(argv[1], "--fault") || parse_fault(argv[2], &fault))
+		else
 			usage();
 	}
 	if (argc != 3)
@@ -494,7 +477,7 @@ int main(int argc, char **argv)
 		exact_free(&x);
 		return 2;
 	}
-	err = join_create(&j, m, &x, fault);
+	err = join_create(&j, m, &x);
 	if (err) {
 		fprintf(stderr, "judge: cannot join them: %s\n", strerror(-err));
 		err = 2;

@@ -4,7 +4,8 @@
  * a chain of the emulator's blocks, which end at every branch.
  *
  * What a run of one of those costs is its cycles by the number of its runs: the instructions that
- * were retired in it by those that it has.
+ * were retired in it by those that it has. What leads to its first instruction costs as it was
+ * reached: by a branch where the block begins, in line behind that.
  */
 #include "judge_blocks.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "binomial.h"
 #include "blocks/estimate.h"
 #include "util/text.h"
 #include "verdict.h"
@@ -21,6 +23,10 @@
 #define CYCLES_OFF	0.03	/* of a block, that are no fault */
 #define FUNCTION_OFF	0.01	/* of a function */
 #define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
+#define FEW_ERRORS	2.365	/* one in 20 by chance: so many blocks may be that far off together, and no more */
+#define FEW		0.05
+#define LEVEL		0.0005	/* of both */
+#define FUNCTION_ERRORS	3.5	/* the same of a count of samples (normal) */
 #define SAMPLES_MIN	50	/* in a block that is judged */
 #define UNSURE		0.1	/* of its cycles: a larger error says nothing */
 #define JUDGED_MIN	8	/* blocks, or as many as were asked for */
@@ -29,6 +35,7 @@
 struct piece {
 	uint32_t object, size;
 	uint64_t addr, insns, cycles, cycles_at;
+	uint64_t entries[2], led[2];	/* as in struct exact_block */
 };
 
 struct pieces {
@@ -60,6 +67,7 @@ static int add_piece(struct pieces *p, const struct vmp_point *point, const stru
 	uint64_t key = place(point->object, point->addr, b->size);
 	uint32_t *known = vmp_hash_find(&p->by_place, key);
 	struct piece new = { .object = point->object, .size = b->size, .addr = point->addr }, *to;
+	int i;
 
 	if (!known && (vmp_vec_push(&p->all, new) || vmp_hash_set(&p->by_place, key, p->all.nr - 1)))
 		return -ENOMEM;
@@ -67,6 +75,10 @@ static int add_piece(struct pieces *p, const struct vmp_point *point, const stru
 	to->insns += b->insns;
 	to->cycles += b->cycles;
 	to->cycles_at += b->cycles_at;
+	for (i = 0; i < 2; i++) {
+		to->entries[i] += b->entries[i];
+		to->led[i] += b->led[i];
+	}
 	return 0;
 }
 
@@ -148,6 +160,16 @@ static uint32_t insns_until(const struct vmp_set *set, uint32_t object, uint64_t
 	return n;
 }
 
+/* Cycles that lead to the first instruction of a piece */
+static double entry_cost(const struct piece *p, int by_branch)
+{
+	uint64_t entries = p->entries[0] + p->entries[1];
+
+	if (p->entries[by_branch])
+		return (double)p->led[by_branch] / (double)p->entries[by_branch];
+	return entries ? (double)(p->led[0] + p->led[1]) / (double)entries : 0;
+}
+
 /* Return: 1, 0 where a piece of it never ran or has no code */
 static int cost_of(struct pieces *p, const struct vmp_block_code *b, struct cost *cost)
 {
@@ -171,7 +193,9 @@ static int cost_of(struct pieces *p, const struct vmp_block_code *b, struct cost
 			return 0;
 		runs = (double)piece->insns / whole;
 		cost->own += (double)piece->cycles / runs * part / whole;
-		cost->at += (double)piece->cycles_at / runs * part / whole;
+		cost->at += entry_cost(piece, addr == start->addr);
+		if (whole > 1)
+			cost->at += (double)(piece->cycles_at - piece->led[0] - piece->led[1]) / runs * (part - 1) / (whole - 1);
 		addr += piece->size;
 	}
 	return 1;
@@ -231,16 +255,16 @@ static void judge_function(const struct pieces *p, const struct vmp_model *m, co
 	}
 	sampled = samples * e->period;
 	off = cycles > 0 ? sampled / cycles - 1 : NAN;
-	verdict(fabs(off) <= FUNCTION_OFF + ERRORS / sqrt(samples), "the hottest function's time is exact",
-		"%s: %.0f cycles sampled, %.0f exact, %+.2f %% (to %g %% and %d standard errors of %.2f %%)",
+	verdict(fabs(off) <= FUNCTION_OFF + FUNCTION_ERRORS / sqrt(samples), "the hottest function's time is exact",
+		"%s: %.0f cycles sampled, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
 		vmp_text(function, sizeof(function), name, strlen(name)), sampled, cycles, 100 * off,
-		100 * FUNCTION_OFF, ERRORS, 100 / sqrt(samples));
+		100 * FUNCTION_OFF, FUNCTION_ERRORS, 100 / sqrt(samples));
 }
 
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks)
 {
-	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, judged = 0, bad = 0, unknown = 0;
-	double off = 0, off1 = 0;
+	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, judged = 0, bad = 0, few = 0, unknown = 0;
+	double off = 0, off1 = 0, chance;
 
 	if (!order)
 		return -ENOMEM;
@@ -253,7 +277,7 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 	for (i = 0; i < n && shown < blocks; i++) {
 		const struct vmp_block_code *b = &p->set->blocks.v[order[i]];
 		const struct vmp_estimate *s = &e->block[order[i]];
-		double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
+		double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI], more, error;
 		struct cost exact;
 
 		if (!cost_of(p, b, &exact) || exact.at <= 0) {
@@ -265,14 +289,17 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 		if (s->source == VMP_SOURCE_TIME && s->error > UNSURE * cycles)
 			continue;
 		judged++;
-		bad += !(fabs(cycles - exact.at) <= CYCLES_OFF * exact.at +
-			 ERRORS * (s->source == VMP_SOURCE_TIME ? s->error : 0));
+		error = s->source == VMP_SOURCE_TIME ? s->error : 0;
+		more = fabs(cycles - exact.at) - CYCLES_OFF * exact.at;
+		bad += !(more <= ERRORS * error);
+		few += !(more <= FEW_ERRORS * error);
 		off += fabs(cycles / exact.at - 1);
 		off1 += isnan(equation1) ? 0 : fabs(equation1 / exact.at - 1);
 	}
-	verdict(judged >= (blocks < JUDGED_MIN ? blocks : JUDGED_MIN) && !bad, "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " more than %g %% and %d standard errors off; %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
-		judged, shown, 100 * UNSURE, bad, 100 * CYCLES_OFF, ERRORS, judged ? 100 * off / judged : 0,
+	chance = few > FEW * judged ? binomial_test(judged, few, FEW) : 1;
+	verdict(judged >= (blocks < JUDGED_MIN ? blocks : JUDGED_MIN) && !bad && chance >= LEVEL, "blocks have their exact cycles",
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " more than %g %% and %d standard errors off, %" PRIu32 " more than %g (chance %.2g); %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
+		judged, shown, 100 * UNSURE, bad, 100 * CYCLES_OFF, ERRORS, few, FEW_ERRORS, chance, judged ? 100 * off / judged : 0,
 		judged ? 100 * off1 / judged : 0, unknown);
 	if (n)
 		judge_function(p, m, e, &p->set->blocks.v[order[0]]);

@@ -130,15 +130,26 @@ truth_plan()
 	plan $(($1 + TRUTH_QUESTIONS + ${2:-0}))
 }
 
-# truth_says NAME yes|NO FAULT QUESTION... - what the judge answers, with a fault
-# (or "") put into the sampled side; one test for each question
+# truth_says NAME yes|NO FAULT QUESTION... - what the judge answers, or (FAULT) one whose analyzer
+# is broken in that way; one test for each question
 truth_says()
 {
 	local name=$1 answer=$2 fault=$3 output question
 	shift 3
-	output=$("$TRUTH_JUDGE" ${fault:+--fault "$fault"} "/out/$name.exact" "/out/$name.vmprof" 2>&1)
+	output=$("$TRUTH_JUDGE${fault:+-$fault}" "/out/$name.exact" "/out/$name.vmprof" 2>&1)
 	for question in "$@"; do
-		like "$name${fault:+, the fault '$fault'}: the judge says $answer: $question" \
+		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question" \
 			"$output" "^$answer $question"
 	done
+}
+
+# truth_module FAULT|"" - the host module, or one that is broken in that way
+truth_module()
+{
+	rmmod vmprof
+	if [ "$1" ]; then
+		insmod "$LAB_SHARE/../broken/$1.ko"
+	else
+		modprobe vmprof
+	fi
 }

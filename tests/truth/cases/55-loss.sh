@@ -3,7 +3,7 @@
 # Rings that are too small: what is lost is counted, and the judge would miss it. And a whole session with
 # branches and two events, from its first period to its last.
 . /src/tests/truth/lib.sh
-plan 7
+plan 9
 
 truth_guest
 case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
@@ -12,7 +12,10 @@ ok "a session with small rings" truth_session loss 1000 --period 50000 --buffer 
 case_report /out/loss.vmprof
 at_least "samples were lost" "$(case_json .losses.driver.ring_full)" 100
 truth_says loss yes "" "every period is accounted for" "no sample is on the wrong side"
-truth_says loss NO uncounted "every period is accounted for"
+ok "a module that does not count what it loses" truth_module uncounted
+ok "... loses as much" truth_session uncounted 1000 --period 50000 --buffer 4K
+truth_says uncounted NO "" "every period is accounted for"
+truth_module ""
 ok "a session with branches" truth_session whole 1000 --period 100000 --lbr any --cpi
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 truth_says whole yes "" "every period is accounted for"
