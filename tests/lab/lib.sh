@@ -277,6 +277,7 @@ lab_guests_sane()
 		[ -e "$console" ] || continue
 		tail -c "+$((${lab_console_seen[$console]:-0} + 1))" "$console" |
 			grep -a -E 'WARNING: |BUG: |Oops|Kernel panic|rcu: INFO|blocked for more than' |
+			grep -a -v 'WARNING: See https:' |	# advice on the processor
 			tr -d '\r' | head -n 5 | sed "s,^,# $console: ,"
 	done | grep . >&2
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # How binaries come from the guest: not at all, and then from a folder with its files; by ssh; by an ssh that fails.
 . /src/tests/lab/cases/common.sh
-plan 21
+plan 24
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -57,6 +57,12 @@ like "just as they are in the guest" "$(find $VMPROF_OBJCACHE -type f -exec sha2
 	"^$(lab_ssh web01 'sha256sum < $(find /opt/burn -type f -name "libquantum.so*" | head -n 1)' | cut -d' ' -f1)\$"
 case_report /out/ssh.vmprof
 at_least "functions have names" "$(quantum)" 500
+inodes() { find $VMPROF_OBJCACHE -type f -printf '%i %P\n' | sort; }
+before=$(inodes)
+session again ssh://web01
+is "what is in the cache stays, and is not fetched again" "$(comm -23 <(echo "$before") <(inodes))" ""
+case_report /out/again.vmprof
+at_least "and has its names" "$(quantum)" 500
 is "the collector lost nothing" "$(case_json '[.losses.collector[] | .count] | add // 0')" 0
 
 rm -rf $VMPROF_OBJCACHE

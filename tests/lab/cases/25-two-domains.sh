@@ -36,7 +36,10 @@ done
 case_report $f --domain web02
 is "--domain leaves only that one" "$(case_json '[.domains[].name] | join(" ")')" web02
 
-# web02 is now a neighbour that nobody profiles
+# web02 is now a neighbour that nobody profiles; it is busy on both pCPUs, so that web01 cannot
+# have one for itself: with groups of equal weight it has two thirds of one
+virsh -q vcpupin web02 0 0
+virsh -q vcpupin web02 1 1
 f=/out/neighbour.vmprof
 rm -f $f
 case_guest_run web01 "timeout 600 /opt/burn/burn-a 100000000"
@@ -48,7 +51,7 @@ case_samples 1000
 ok "stop" vmprof stop
 case_report $f
 at_least "what web02 took from web01's vCPUs is steal" \
-	"$(case_json '.domains[0] | .steal * 100 / .total')" 5
+	"$(case_json '.domains[0] | .steal * 100 / .total')" 15
 case_report $f --steal
 # vmprof works there, too
 at_least "most of it is QEMU's, in KVM or on the way to it" \

@@ -3,7 +3,7 @@
 # Losses are counted and printed, and what was written stays readable: a ring that
 # is too small, a disk that is full, a collector that is killed.
 . /src/tests/lab/cases/common.sh
-plan 32
+plan 33
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -78,5 +78,8 @@ ok "--duration ends it" lab_wait 120 ended
 fails "stop then tells of its end" vmprof stop
 like "... why" "$output" "the time given by --duration is over"
 like "... and its file" "$output" "/out/after-kill.vmprof"
+case_report /out/after-kill.vmprof || bail "report of the session after it"
+at_least "the agent is heard again: samples have processes (per cent)" \
+	"$(case_json '.totals | .resolved_process * 100 / .guest_samples')" 95
 lab_ssh web01 'pkill burn-a'
 finish

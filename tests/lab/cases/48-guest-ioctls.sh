@@ -3,7 +3,7 @@
 # long: yes
 # A million calls of nonsense on the guest module's device, in a guest that panics at a warning.
 . /src/tests/lab/cases/common.sh
-plan 7
+plan 9
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -20,7 +20,13 @@ read -r program next <<< "$(lab_ssh web01 "grep -F '[bpf]' /proc/kallsyms | sort
 bytes=$(bytes_at "$program")
 ok "it knows how long a BPF program is: ${bytes:-?} bytes" [ "${bytes:-0}" -gt 0 -a "${bytes:-0}" -le $((0x${next:-0} - 0x${program:-0})) ]
 fails "the device is root's and the agent's" lab_ssh web01 'setpriv --reuid 65534 --clear-groups /opt/ioctls/ioctls guest 1 1'
-like "a million calls" "$(lab_ssh web01 '/opt/ioctls/ioctls -t 2 guest 1000000 1' 2>&1)" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
+said=$(lab_ssh web01 '/opt/ioctls/ioctls -t 2 guest 1000000 1' 2>&1)
+echo "# $said"
+# has FIELD - its number
+has() { grep -o " $1=[0-9]*" <<<"$said" | cut -d= -f2; }
+like "a million calls" "$said" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
+at_least "... among them starts" "$(has start)" 50
+at_least "... and snapshots" "$(has snapshot)" 50
 is "the guest is the same" "$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)" "$boot"
 ok "the module can be unloaded" lab_ssh web01 'rmmod vmprof_guest'
 ok "... and serves the agent again" lab_ssh web01 'systemctl start vmprof-agent && grep -q "^vmprof_guest " /proc/modules'

@@ -1,16 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# short: yes
 # In short (make check-truth has more of it): what the profile says beside what truly ran: programs that take turns and recycle
-# each other's CR3. And the judge can say no.
+# each other's CR3. And the judge says no where the module or the analyzer is broken (tests/truth/broken).
 . /src/tests/truth/lib.sh
-truth_plan 1 4
+truth_plan 3 4
 TRUTH_TURNS=10
 
 truth_guest
 case_guest_run web01 'timeout 200 sh -c "while :; do /opt/burn/burn-a 20; /opt/burn/burn-b 20; ls -l /usr/bin; done"'
 ok "a session with programs that take turns" truth_session turns 500 --period 1000000
+ok "a module that takes the host for the guest" truth_module inverted
+ok "... samples them" truth_session inverted 500 --period 1000000
+truth_module ""
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 truth_judge turns --min 300
-truth_says turns NO inverted "guest and host have their exact share" "no sample is on the wrong side"
+truth_says inverted NO "" "guest and host have their exact share" "no sample is on the wrong side"
 truth_says turns NO timeless "functions have their exact share" "no sample is in a function that did not run"
 finish

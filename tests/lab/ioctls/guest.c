@@ -17,7 +17,7 @@ static unsigned int draw(struct fuzz_worker *w)
 {
 	uint64_t r = fuzz_any(w);
 
-	if (r % 4096 == 0)
+	if (r % 512 == 0)
 		return START + (r >> 12) % 3;
 	if (r % 64 == 1)
 		return POLL;
@@ -57,6 +57,13 @@ static int do_read(struct fuzz_worker *w, int fd)
 	return read(fd, r % 4 && len <= FUZZ_BUFFER ? w->buffer : (char *)fuzz_address(w), len) >= 0;
 }
 
+static int do_snapshot(struct fuzz_worker *w, int fd)
+{
+	uint64_t r = fuzz_any(w), token = r >> 8;
+
+	return !ioctl(fd, VMPG_IOC_SNAPSHOT, r % 8 ? fuzz_put(w, &token, sizeof(token), 0) : fuzz_address(w));
+}
+
 static unsigned int call(struct fuzz_worker *w, int fd, int *ok)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -65,6 +72,9 @@ static unsigned int call(struct fuzz_worker *w, int fd, int *ok)
 	switch (kind) {
 	case SYMBOL:
 		*ok = do_symbol(w, fd);
+		break;
+	case SNAPSHOT:
+		*ok = do_snapshot(w, fd);
 		break;
 	case READ:
 		*ok = do_read(w, fd);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -136,15 +137,20 @@ static int do_stats(struct fuzz_worker *w, int fd)
 {
 	uint64_t r = fuzz_any(w), most = atomic_load(&most_records);
 	struct vmprof_cpu_stats s = { .cpu = r % 8 ? (r >> 8) % 4 : (uint32_t)(r >> 8) };
-	struct vmprof_cpu_stats *at;
+	unsigned long at;
 
 	if (r % 16 == 1)
 		s.reserved[(r >> 40) % 2] = r >> 41;
-	at = (void *)fuzz_put(w, &s, sizeof(s), 0);
-	if (ioctl(fd, VMPROF_IOC_STATS, (r >> 48) % 16 ? (unsigned long)at : fuzz_address(w)))
+	at = fuzz_put(w, &s, sizeof(s), 0);
+	if (!((r >> 48) % 16))
+		at = fuzz_address(w);
+	if (ioctl(fd, VMPROF_IOC_STATS, at))
 		return 0;
-	if ((char *)at == w->buffer && at->records > most)
-		atomic_store(&most_records, at->records);
+	if (at != (unsigned long)w->buffer)
+		return 1;
+	memcpy(&s, w->buffer, sizeof(s));
+	if (s.records > most)
+		atomic_store(&most_records, s.records);
 	return 1;
 }
 

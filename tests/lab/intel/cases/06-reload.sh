@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # short: yes
-# The module comes and goes beside the smallest VM, and the host is sound; 10-driver does it more often.
+# The module comes and goes beside the smallest VM, and the host is sound; 15-exits does it more often.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
 plan 6

@@ -7,7 +7,7 @@
 # field, but not the register that a processor loads from it: what that does is not shown here.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 17
+plan 18
 
 # The module's counters
 seen() { cat "/sys/module/vmxtest/parameters/$1"; }
@@ -34,6 +34,7 @@ is "DEBUGCTL was lent at each, and once" "$lent" "$entries"
 is "... and keeps it until the exit" "$(seen kept)" "$lent"
 is "the guest's own value is back after each" "$(seen restored)" "$lent"
 is "a field that there is not is neither read nor written" "$(seen missing)" "$entries"
+at_least "a vCPU's own is not read while the other one's is current" "$(seen switched)" 1000
 is "another VMCS than the verified one is not read" "$(seen refused)" "$entries"
 is "that one is, and is no sample of the guest before KVM handles an interrupt" "$(seen believed)" "$entries"
 is "nothing else was seen" "$(seen bad)" 0

@@ -6,7 +6,7 @@
 # VMCS says whose such an overflow is; who is right is seen by where KVM calls the NMI's handler itself.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 23
+plan 24
 
 is "two pCPUs" "$(nproc)" 2
 modprobe vmprof
@@ -45,6 +45,9 @@ is "the CR3s are those that QEMU shows" "$(values user 1 cr3)" \
 	"$(monitor g1 'info registers -a' | grep -o 'CR3=[0-9a-f]*' | sed 's/CR3=0*/0x/' | sort -u | tr '\n' ' ')"
 at_least "samples of KVM and QEMU" "$(grep -c ' mode=[12] ' host)" 20
 at_least "... with the vCPU that KVM works for" "$(grep -c ' mode=1 .* flags=V' host)" 5
+
+at_least "... among them NMIs between a guest's exit by an interrupt and what KVM does with it" \
+	"$(count host 'v["mode"] == 1 && v["flags"] ~ /V/ && v["exit"] == "0x1"')" 20
 
 # KVM calls the handler of an NMI that ended a guest's run; any other NMI the processor delivers
 place=$(values guest 1 hip)

@@ -25,12 +25,15 @@ COUNTER(lent);		/* the field got our bits and kept what it had */
 COUNTER(kept);		/* ... until the exit */
 COUNTER(restored);	/* ... and has its own value again */
 COUNTER(refused);	/* a VMCS that was not verified: no data */
+COUNTER(switched);	/* the other vCPU's own VMCS, while this one's is current: no data */
 COUNTER(missing);	/* a field that no VMCS has: not read, not written */
 COUNTER(believed);	/* the one that was: state, and not the guest's sample */
 COUNTER(bad);		/* anything else */
 
 static u64 before;	/* one pCPU runs guests here: DEBUGCTL at the entry */
 static bool holds;
+static struct kvm_vcpu *last[2];	/* by the lowest bit of their number, of one VM */
+static u64 last_vmcs[2];
 
 static u64 field(unsigned long name)
 {
@@ -68,6 +71,21 @@ static void on_entry(void *data, struct kvm_vcpu *vcpu)
 	      !vmph_vmx_lend_freeze(vcpu));
 }
 
+/* Two vCPUs take turns on the pCPU: what is asked of one while the other's VMCS is current? */
+static void ask_the_other(struct kvm_vcpu *vcpu, u64 vmcs)
+{
+	unsigned int nr = vcpu->vcpu_id & 1;
+	u64 verified = last_vmcs[!nr];
+	struct vmph_guest guest = {};
+
+	last[nr] = vcpu;
+	last_vmcs[nr] = vmcs;
+	if (!last[!nr] || last[!nr]->kvm != vcpu->kvm)
+		return;
+	count(&switched, vmph_vmx_read(last[!nr], &verified, false, &guest) == -ENODATA && verified == last_vmcs[!nr] &&
+	      !guest.in_guest && !guest.cr3);
+}
+
 static void on_exit(void *data, struct kvm_vcpu *vcpu)
 {
 	struct vmph_guest guest = {};
@@ -84,6 +102,7 @@ static void on_exit(void *data, struct kvm_vcpu *vcpu)
 	/* KVM handles neither interrupt nor NMI yet */
 	count(&refused, vmph_vmx_read(vcpu, &other, false, &guest) == -ENODATA &&
 	      other == vmcs + PAGE_SIZE);
+	ask_the_other(vcpu, vmcs);
 	count(&believed, !vmph_vmx_read(vcpu, &vmcs, false, &guest) && !guest.in_guest &&
 	      guest.cr3 == field(GUEST_CR3) && guest.exit_reason == field(VM_EXIT_REASON));
 }

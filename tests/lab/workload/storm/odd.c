@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #define WORK(name)							\
-__attribute__((noinline)) static void name(double seconds)		\
+__attribute__((noipa)) static void name(double seconds)			\
 {									\
 	double end = now() + seconds;					\
 	unsigned long i;						\
