@@ -330,35 +330,71 @@ async function picture() {
 	ok(whole.readUInt32BE(20) > 2000, `that of the whole page is longer: ${whole.readUInt32BE(20)}`);
 }
 
-// A session of a million samples
+// What a person does takes no time that they notice.  Other work of the machine's only adds to it: the best of up to five counts.
+async function quick(page, name, act) {
+	let ms;
+	await pause(page);
+	for (let i = 0; i < 5; i++) {
+		await act();
+		ms = await pause(page);
+		if (ms < CLICK)
+			break;
+	}
+	ok(ms < CLICK, `${name}: the longest pause is ${ms} ms`);
+}
+
+// A session of a million samples.  On the machine of docs/benchmarks.md, with three other programs that compute: something is shown after
+// 230 to 400 ms, the longest pause while it opens is 170 to 490 ms, and none of what is done then takes 50 ms, the least that is told.
+const CLICK = 100, OPEN = 400, SHOWN = 1500;
+
 async function million() {
-	const limit = 400, file = join(dir, 'million.html');
+	const file = join(dir, 'million.html');
 	const bytes = statSync(file).size;
 	ok(bytes < 5000000, `the page of a million samples has ${bytes} bytes`);
-	// other work of the machine's only adds to it: the best of up to three counts
 	let page, first, ms;
-	for (let i = 0; i < 3; i++) {
+	for (let i = 0; i < 5; i++) {
 		await page?.context().close();
 		page = await open(file);
 		first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
 		ms = await pause(page);
-		if (first < 3000 && ms < limit)
+		if (first < SHOWN && ms < OPEN)
 			break;
 	}
-	ok(first < 3000, `it shows something after ${Math.round(first)} ms`);
-	ok(ms < limit, `while it opens, the longest pause is ${ms} ms`);
-	await page.keyboard.press('/');
-	await page.keyboard.type('_1');
+	ok(first < SHOWN, `it shows something after ${Math.round(first)} ms`);
+	ok(ms < OPEN, `while it opens, the longest pause is ${ms} ms`);
+	const crumbs = () => text(page, '.crumbs');
+	await quick(page, 'a click that zooms into the flame view', async () => {
+		await page.click('#flame .box >> nth=1');
+	});
+	ok((await crumbs()).includes(' › '), 'it did', await crumbs());
+	await quick(page, 'zooming by keys, out and in', async () => {
+		for (const key of ['Escape', 'Escape', 'ArrowDown', 'Enter'])
+			await page.keyboard.press(key);
+	});
+	ok((await crumbs()).includes(' › '), 'it did', await crumbs());
+	const whole = await range(page);
+	await page.locator('.lanes').focus();
+	await quick(page, 'zooming the time line', async () => {
+		for (const key of ['0', '+', '+', 'ArrowRight', '+'])
+			await page.keyboard.press(key);
+	});
+	const part = await range(page);
+	ok(Math.abs(8 * (part[1] - part[0]) - (whole[1] - whole[0])) < 0.1 && part[0] > 0, 'it did', part);
+	await quick(page, 'showing all of it', () => page.click('#time button:text("Show all")'));
+	is(await range(page), whole, 'it did');
+	await quick(page, 'searching the flame view', async () => {
+		await page.fill('#flame-search', '');
+		await page.locator('#flame-search').pressSequentially('_1');
+		await page.keyboard.press('Enter');
+	});
 	const found = Number.parseInt((await text(page, 'output[for=flame-search]')).replace(',', ''));
-	ok(found > 1000, `a search finds ${found}`);
-	await page.keyboard.press('Enter');
-	ms = await pause(page);
-	ok(ms < limit, `while it searches, the longest pause is ${ms} ms`);
-	await page.fill('#table-search', '_1');
-	ok(await page.locator('#list tbody tr').count() > 10, 'so does one in the list');
-	await page.click('#list th button:text("Function")');
-	ms = await pause(page);
-	ok(ms < limit, `while the list is searched and sorted, the longest pause is ${ms} ms`);
+	ok(found > 1000, `it finds ${found}`);
+	await quick(page, 'searching the list', async () => {
+		await page.fill('#table-search', '');
+		await page.locator('#table-search').pressSequentially('_1');
+	});
+	ok(await page.locator('#list tbody tr').count() > 10, 'it finds some');
+	await quick(page, 'sorting it', () => page.click('#list th button:text("Function")'));
 	await page.evaluate(() => { setTimeout(() => { for (const t = performance.now(); performance.now() < t + 150;); }); });
 	ms = await pause(page);
 	ok(ms >= 150, `a pause of 150 ms would be seen: ${ms} ms`);
@@ -366,7 +402,23 @@ async function million() {
 	await page.context().close();
 }
 
-for (const test of [hostile, overview, flame, deep, threads, timeless, time, lists, looks, picture, million])
+// Captures without samples: of a whole session, and of one that has just begun
+async function empty() {
+	const idle = await open(join(dir, 'idle.html'));
+	is(await text(idle, '#overview .lead'), 'web01 has no samples in this capture: it did not run, or the session was too short.', 'a page without samples says so');
+	ok((await text(idle, '#limits')).includes('no sample was lost'), 'and what is known of losses');
+	is(await idle.locator('#flame, #time, #lists, #cycles').count(), 0, 'with no views of nothing');
+	await idle.keyboard.press('/');
+	is(idle.trouble, [], 'without a message');
+	await idle.context().close();
+	const begun = await open(join(dir, 'unclosed.html'));
+	is(await begun.locator('main > *').allTextContents(), ['An empty capture', 'It holds no domain, and no samples of one.',
+		'WARNING: the capture was not closed: the session is still running, or its collector was killed'], 'one without a domain says that, and why');
+	is(begun.trouble, [], 'without a message');
+	await begun.context().close();
+}
+
+for (const test of [hostile, overview, flame, deep, threads, timeless, time, lists, looks, picture, million, empty])
 	await run(test);
 done();
 await browser.close();

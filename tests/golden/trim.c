@@ -41,7 +41,7 @@ struct hit {
 
 struct trim {
 	struct vmp_model *m;
-	uint64_t nr, every;		/* samples so far; one of so many is kept */
+	uint64_t nr, every;		/* samples so far; one of so many is kept, 0 none */
 	VMP_VEC(uint64_t) kernel;	/* addresses, the guest's and the host's */
 	VMP_VEC(struct hit) hits;
 	struct vmp_writer *w;
@@ -65,6 +65,8 @@ static void check(int err, const char *what)
 
 static void append(struct bytes *b, const void *data, size_t len)
 {
+	if (!len)
+		return;
 	if (b->room - b->len < len) {
 		b->room = 2 * (b->len + len);
 		b->p = realloc(b->p, b->room);
@@ -108,7 +110,7 @@ static int note(void *arg, const struct vmp_lbr_sample *ls)
 	struct vmp_hit at;
 	unsigned int i;
 
-	if (t->nr++ % t->every)
+	if (!t->every || t->nr++ % t->every)
 		return 0;
 	note_kernel(t, s.host_ip);
 	note_kernel(t, s.host_return_ip[0]);
@@ -287,7 +289,7 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 {
 	struct trim *t = arg;
 
-	t->keep = t->nr++ % t->every == 0;
+	t->keep = t->every && t->nr++ % t->every == 0;
 	return t->keep ? record(t, &s->hdr) : 0;
 }
 
@@ -567,7 +569,7 @@ int main(int argc, char **argv)
 	check(vmp_model_open(&t.m, argv[1]), argv[1]);
 	t.m->seek = &seek;
 	check(vmp_model_samples(t.m, count, &nr), argv[1]);
-	t.every = want && nr > want ? (nr + want - 1) / want : 1;
+	t.every = want && nr > want ? (nr + want - 1) / want : want != 0;
 	check(vmp_model_lbr_samples(t.m, note, &t), argv[1]);
 	put_blocks(&t, argv[1], argv[2]);
 	put_programs(&t, argv[3]);

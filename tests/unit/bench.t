@@ -47,7 +47,7 @@ END
 run()
 {
 	printf '%s\n' "$@" > "$tmp/times"
-	SAMPLES=${samples-10000000} EXPORTS=${exports-10000000} XML='' MANY='' BRANCHES=${branches-0} RUNS=2 BENCH_DIR=$tmp DOC=$tmp/doc.md \
+	SAMPLES=${samples-10000000} LINEAR=${linear-} EXPORTS=${exports-10000000} XML='' MANY='' BRANCHES=${branches-0} RUNS=2 BENCH_DIR=$tmp DOC=$tmp/doc.md \
 		VMPROF=$tmp/true PERF=$tmp/perf GEN=$tmp/true MEASURE=$tmp/measure "$src/tests/bench/run" > "$tmp/out" 2> "$tmp/err"
 }
 
@@ -58,27 +58,34 @@ has '| 10000000 | vmprof report | 2.00 | 4.00 | 5.00 | 200 | 1.0 | 1.0 | 300 MB:
 has '| 10000000 | perf report --stdio | 20.00 | 40.00 | 0.50 | 1000 | 10.0 | 10.0 | 10 times: yes, by CPU: yes, the goal of 20: no |'
 has '| 10000000 | vmprof export -f perf-script | 2.00 | 4.00 | 5.00 | 300 | 1.0 | 1.0 | 300 MB: yes |'
 has '| 10000000 | perf script | 3.00 | 3.00 | 3.33 | 1 | 1.5 | 0.8 |  |'
-has '| pprof | 2.00 | 4.00 | 1.0 | 1 | 1.0 | 2 times report: yes |'
-has '| HTML page | 2.00 | 4.00 | 1.0 | 1 | 5.0 | 2 times report: yes, 5 MB: yes |'
+has '| pprof | 2.00 | 4.00 | 1 | 1.0 | 1.0 | 0.0 | 1.0 | 2 times report: yes, by CPU: yes, by memory: yes |'
+has '| HTML page | 2.00 | 4.00 | 1 | 1.0 | 1.0 | 0.0 | 5.0 | 2 times report: yes, by CPU: yes, by memory: yes, 5 MB: yes |'
 rows=$(grep -c '^| [0-9a-zA-Z]' "$tmp/out")
 diff <(sed -e 's/^x86_64.*//' "$tmp/out" | grep '^|') <(grep '^|' "$tmp/doc.md") > "$tmp/err" && [ "$rows" = 9 ]; ok $? "the document has the same $rows rows"
 [ "$(grep -v -e '^|' -e '^$' -e ' CPUs:' -e ' samples, ' "$tmp/doc.md" | paste -sd'~')" = '# Before~<!-- analyzer reading: made by make bench-analyzer -->~<!-- analyzer reading: end -->~between~<!-- analyzer exports: made by make bench-analyzer -->~<!-- analyzer exports: end -->~<!-- analyzer branches: made by make bench-analyzer -->~old branches~<!-- analyzer branches: end -->~# After' ]
 ok $? "in place of the old ones; what was not measured stays, and all around"
 
 exports=10000000
-run 'perf report|19.9 39 1024000|100' 'perf script|3 3 1024|100' 'perf-script|2 4 307300|100' '--html|2 8.1 1024|5000001' 'pprof|2 8 1024|1000000' \
+run 'perf report|19.9 39 1024000|100' 'perf script|3 3 1024|100' 'perf-script|2 4 307300|100' '--html|2 8.1 616000|5000001' 'pprof|4.1 8 616400|1000000' \
 	'report|2 4 308000|2000000'
 has '| 10000000 | vmprof report | 2.00 | 4.00 | 5.00 | 300 | 1.0 | 1.0 | 300 MB: no |'
 has '| 10000000 | perf report --stdio | 19.90 | 39.00 | 0.50 | 1000 | 9.9 | 9.8 | 10 times: no, by CPU: no, the goal of 20: no |'
-has '| pprof | 2.00 | 8.00 | 2.0 | 1 | 1.0 | 2 times report: yes |'
-has '| HTML page | 2.00 | 8.10 | 2.0 | 1 | 5.0 | 2 times report: no, 5 MB: no |'
+has '| pprof | 4.10 | 8.00 | 601 | 2.0 | 2.0 | 2.0 | 1.0 | 2 times report: no, by CPU: yes, by memory: no |'
+has '| HTML page | 2.00 | 8.10 | 601 | 1.0 | 2.0 | 2.0 | 5.0 | 2 times report: yes, by CPU: no, by memory: yes, 5 MB: no |'
 samples=1000000 exports=0
 run 'perf report|20 40 1024000|100' 'perf script|3 3 1024|100' 'perf-script|2 4 307200|100' 'report|2 4 204800|2000000'
 has '| 1000000 | perf report --stdio | 20.00 | 40.00 | 0.05 | 1000 | 10.0 | 10.0 |  |'
 cp "$tmp/doc.md" "$tmp/before.md"
 run 'nothing|1 1 1|1'; [ $? != 0 ] && cmp -s "$tmp/before.md" "$tmp/doc.md"; ok $? "a program that fails is no row, and leaves the document alone"
 
-samples='' exports=0 branches=625000
+samples='' exports=0 linear='1000000 10000000 20000000 100000000'
+echo '   5  0.00  ... 1322995 more rows (--limit 0 shows all)' > "$tmp/says"
+run 'linear-1000000/|0.5 0.69 131072' 'linear-10000000/|2 3.3 204800' 'linear-20000000/|4 7.2 204800' 'linear-100000000/|20 40 512000'; ok $? "growth alone"
+has '| 1000000 | 1323000 | 0.50 | 0.69 | 0.690 | 128 |  |'
+has '| 10000000 | 1323000 | 2.00 | 3.30 | 0.330 | 200 | linear: yes |'
+has '| 20000000 | 1323000 | 4.00 | 7.20 | 0.360 | 200 | linear: yes |'
+has '| 100000000 | 1323000 | 20.00 | 40.00 | 0.400 | 500 | linear: no |'
+linear='' branches=625000
 printf '%s\n' 'Samples: 625000, 625000 with branches, 10000000 branches; 170000 blocks' '  8000000 of 9000000 steps between branches are good (88.89%)' > "$tmp/says"
 run 'branches --limit|2 4 204800' 'blocks --limit|1.6 3 409600' 'loops --limit|2.5 4 409600'; ok $? "branches alone"
 has '| 10000000 | 8000000 | 170000 | vmprof branches | 2.00 | 4.00 | 4.00 | 200 |  |'
@@ -87,7 +94,7 @@ has '| 10000000 | 8000000 | 170000 | vmprof loops | 2.50 | 4.00 | 3.20 | 400 |  
 run 'branches --limit|2 4 204800' 'blocks --limit|2 3 409600' 'loops --limit|2.5 4 409600'
 has '| 10000000 | 8000000 | 170000 | vmprof blocks | 2.00 | 3.00 | 4.00 | 400 | 2 s: no |'
 # the document of the tree has all marks
-for name in reading exports xml many branches; do
+for name in reading linear exports xml many branches; do
 	[ "$(grep -cxF -e "<!-- analyzer $name: made by make bench-analyzer -->" -e "<!-- analyzer $name: end -->" "$src/docs/benchmarks.md")" = 2 ]
 	ok $? "docs/benchmarks.md has the marks of $name"
 done
@@ -113,8 +120,8 @@ printf '%s\n' before '<!-- blocks: made by make bench-blocks -->' old '<!-- bloc
 LOG=$tmp/log DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/blocks reads a log"
 has '| libquantum | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: yes, 1 %: yes |'
 has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: no, 1 %: yes |'
-[ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
-	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 1 ]
+[ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
+	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 1 ]
 ok $? "the last run of each session is the one that is shown"
 diff <(echo before; echo '<!-- blocks: made by make bench-blocks -->'; cat "$tmp/out"; echo '<!-- blocks: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"

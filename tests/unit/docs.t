@@ -69,10 +69,11 @@ rm -rf "$installed"
 
 # Bytes of a preset's record: a head, then a word for each end of a branch
 help=$("$vmprof" start --help)
-for preset in calls:16 flow:16 flow-from:8 flow-to:8; do
-	small=$((32 + 16 * ${preset#*:})) large=$((32 + 32 * ${preset#*:})) preset=${preset%:*}
-	grep -qE "(^|[ ;])$preset( \(calls and returns\))? $small, $large(;|$)" <<< "$help"; ok $? "vmprof start --help has the size of $preset"
-	sed 's/\\-/-/g' "$src/docs/man/vmprof-start.1" | grep -q "^$preset;.*;$small bytes;$large bytes$"; ok $? "and vmprof-start(1), too"
+type=0
+for preset in calls:16 flow-from:8 flow-to:8 flow:16; do
+	small=$((32 + 16 * ${preset#*:})) large=$((32 + 32 * ${preset#*:})) preset=${preset%:*} type=$((type + 1))
+	grep -qE "^ +$preset +type $type .* $small +$large$" <<< "$help"; ok $? "vmprof start --help has type and size of $preset"
+	sed 's/\\-/-/g' "$src/docs/man/vmprof-start.1" | grep -q "^$preset;$type;.*;$small bytes;$large bytes$"; ok $? "and vmprof-start(1), too"
 done
 
 # Packages: what configure asks for, and what the README says to install
@@ -91,7 +92,7 @@ python3 "$src/tests/unit/export/cubex.py" "$tmp/cwd/scorep-run/profile.cubex"
 cp "$src/tests/golden/made.vmprof" "$tmp/cwd/before.vmprof"
 cp "$src/tests/golden/made.vmprof" "$tmp/cwd/after.vmprof"
 # others' tools read it in export.t; here one that serves a browser would not end
-for tool in flamegraph.pl go; do
+for tool in flamegraph.pl go llvm-profgen; do
 	printf '#!/bin/sh\ncat > /dev/null\n' > "$tmp/bin/$tool"
 	chmod +x "$tmp/bin/$tool"
 done

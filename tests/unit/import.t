@@ -61,13 +61,13 @@ python3 "$src/tests/unit/export/cubex.py" "$tmp/wide.cubex" processes=6000 threa
 rm -f "$tmp/wide.cubex" "$tmp/wide.xml"
 
 # 82,944 processes, the number of the paper's: memory is for their names and numbers, not for what is written of them.
-# peak FILE: kB that its conversion took at most; what a sanitizer holds back does not count
+# peak FILE [STATUS]: kB that its conversion took at most, which ends so; what a sanitizer holds back does not count
 peak()
 {
-	ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=1 python3 - "$vmprof" "$1" << 'END'
+	ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=1 python3 - "$vmprof" "$1" "${2:-0}" << 'END'
 import resource, subprocess, sys
-subprocess.run([sys.argv[1], "import", "--indent", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+p = subprocess.run([sys.argv[1], "import", "--indent", sys.argv[2]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if p.returncode == int(sys.argv[3]) else 0)
 END
 }
 for n in 8294 82944; do
@@ -87,7 +87,17 @@ done
 import --indent "$tmp/many.cubex" -o "$tmp/many.xml"
 written=$(($(stat -c %s "$tmp/many.xml") / 2048))
 [ "${few:-0}" -gt 0 ] && [ "${many:-0}" -gt 0 ] && [ $((many - few)) -lt $((written / 2)) ]; ok $? "of a Cube profile $((many - few)) kB for 41472 processes more, whose XML has $written kB"
-rm -f "$tmp"/many.*
+# beyond what is held of names, 1 kB each here, it is refused
+awk 'BEGIN {
+	print "<cube><system>"
+	for (i = 0; i < 300000; i++)
+		printf "<process Id=\"%d\"><name>%01000d</name><thread Id=\"%d\"/></process>\n", i, i, i
+	print "</system></cube>"
+}' | gzip -1 > "$tmp/anchor.xml" && tar -C "$tmp" --format=ustar -cf "$tmp/many.cubex" anchor.xml
+many=$(peak "$tmp/many.cubex" 1)
+refuses 'anchor.xml, line [0-9]*: more than 256 MiB of names and numbers in 0 metrics, 2[0-9]* processes, 2[0-9]* threads; import a profile of fewer' "$tmp/many.cubex" "names of more than 256 MiB are refused"
+[ "${many:-0}" -gt 256000 ] && [ "$many" -lt 400000 ]; ok $? "with that much memory and not much more: $many kB"
+rm -f "$tmp"/many.* "$tmp/anchor.xml"
 
 # XML of others
 cat > "$tmp/paper.xml" << 'END'

@@ -125,7 +125,7 @@ for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 done
 
 # --- other people's judgement
-judged rpmlint sh -c "rpmlint --config packaging/rpm/rpmlint.toml $work/rpm/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
+judged rpmlint sh -c "HOME=$work rpmlint --config packaging/rpm/rpmlint.toml $work/rpm/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
 tags=$(grep -v '^#' packaging/deb/lintian-tags | paste -sd,)
 judged lintian lintian --allow-root --fail-on error,warning --suppress-tags "$tags" "$work"/deb/*.deb
 echo "1..$nr"

@@ -26,6 +26,8 @@ struct prog_insn {
 	int target;		/* number of an instruction */
 	uint32_t trips;		/* PROG_COND: taken all but once in so many times; 0: by chance */
 	uint32_t chance;	/* ... then taken so many times of 100 */
+	uint32_t missed;	/* so many times of 100 mispredicted when it is taken */
+	uint32_t penalty;	/* cycles that it costs then what comes after it */
 	const char *function;	/* begins here */
 	uint32_t done;
 	uint64_t addr;		/* in the file; set by prog_assemble() */
@@ -35,6 +37,7 @@ struct prog_insn {
 /* What really ran, by first and last instruction of a block */
 struct prog_truth {
 	uint64_t runs, cycles;
+	uint64_t missed, missed_cycles;	/* of these, after a mispredicted branch */
 };
 
 struct prog {
@@ -224,7 +227,9 @@ struct prog_sim {
 	struct prog *p;
 	const struct prog_run *run;
 	struct prog_branch lbr[VMPROF_LBR_MAX];	/* the youngest first */
+	uint32_t mispredicted;			/* of these: bits */
 	uint64_t cycles, insns, last_cycles, last_insns, taken_at, random;
+	uint32_t late;		/* cycles before the next instruction */
 	int stack[64], depth, start;
 };
 
@@ -251,7 +256,7 @@ static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
 		s->last_insns = s->insns;
 	}
 	gen_record(s->g, &r, sizeof(r));
-	gen_lbr(s->g, r.tsc, VMPROF_LBR_ALL, s->run->format, s->lbr, s->run->depth, 0);
+	gen_lbr(s->g, r.tsc, VMPROF_LBR_ALL, s->run->format, s->lbr, s->run->depth, s->mispredicted);
 	if (s->g->records_len > sizeof(s->g->records) - 4096)
 		gen_records_flush(s->g, 0, 10000, r.tsc);
 }
@@ -283,10 +288,28 @@ static inline int prog_step(struct prog_sim *s, int at)
 	s->lbr[0] = (struct prog_branch){ PROG_BASE + in->addr, PROG_BASE + s->p->insn[to].addr, s->cycles - s->taken_at };
 	s->p->truth[s->start][at].runs++;
 	s->p->truth[s->start][at].cycles += s->cycles - s->taken_at;
+	if (s->mispredicted & 1) {
+		s->p->truth[s->start][at].missed++;
+		s->p->truth[s->start][at].missed_cycles += s->cycles - s->taken_at;
+	}
 	s->p->taken[at]++;
 	s->taken_at = s->cycles;
+	s->mispredicted <<= 1;
+	if (in->missed && prog_chance(s) < in->missed) {
+		s->mispredicted |= 1;
+		s->late = in->penalty;
+	}
 	s->start = to;
 	return to;
+}
+
+/* What the instruction @at takes, with what a mispredicted branch before it does */
+static inline uint32_t prog_cost(struct prog_sim *s, int at)
+{
+	uint32_t cost = s->p->insn[at].cost + s->late;
+
+	s->late = 0;
+	return cost;
 }
 
 static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
@@ -296,14 +319,14 @@ static inline void prog_simulate(struct gen *g, struct prog *p, const struct pro
 	int at = 0, i;
 
 	for (i = 0; i < 4096; i++) {	/* the LBR is full, and it runs in its loops */
-		s.cycles += p->insn[at].cost;
+		s.cycles += prog_cost(&s, at);
 		at = prog_step(&s, at);
 	}
 	memset(p->truth, 0, sizeof(p->truth));
 	memset(p->taken, 0, sizeof(p->taken));
 	next += s.last_cycles = s.cycles;
 	while (n < run->samples) {
-		s.cycles += p->insn[at].cost;
+		s.cycles += prog_cost(&s, at);
 		s.insns++;
 		for (; next <= s.cycles && n < run->samples; next += run->period, n++)
 			prog_sample(&s, VMPROF_REC_SAMPLE, at);

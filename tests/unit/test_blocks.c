@@ -9,7 +9,11 @@
 #include <math.h>
 
 #include "blocks/about.h"
+#include "blocks/listing.h"
 #include "blocks/timeline.h"
+#include "collect/kcode.h"
+#include "util/capdir.h"
+#include "util/file.h"
 
 static char *dir, path[128];
 static struct gen g;
@@ -306,6 +310,92 @@ static void test_rare(void **state)
 	assert_true(fabs(found / true_runs - 1) < 0.2);
 }
 
+
+/*
+ * Branches that are mispredicted now and then, which costs the code behind them: its runs
+ * are told apart from those behind a predicted branch.
+ */
+static void missing_program(void)
+{
+	int top, skip, out;
+
+	top = prog_plain(&prog, 3, 40, 2);
+	prog.insn[top].function = "main";
+	skip = prog_jump(&prog, PROG_COND, 0, 0, 60);
+	prog_plain(&prog, 4, 10, 1);
+	out = prog_plain(&prog, 6, 20, 1);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	prog.insn[skip].target = out;
+	prog.insn[skip].missed = 25;
+	prog.insn[skip].penalty = 60;
+}
+
+static void compare_missed(double within)
+{
+	int i, parted = 0;
+
+	for (i = 0; i < (int)set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct vmp_estimate *e = &estimates->block[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+		double missed = (double)t->missed_cycles / (double)t->missed;
+		double other = (double)(t->cycles - t->missed_cycles) / (double)(t->runs - t->missed);
+
+		if (getenv("SHOW"))
+			print_message("# %d..%d: %.2f after a miss, %.2f found of %u, %.0f samples; else %.2f, %.2f\n", insn_at(b->start),
+				      insn_at(b->end), missed, e->cycles_missed, b->missed.n, e->missed, other, e->cycles_predicted);
+		assert_true(fabs(e->cycles_predicted / other - 1) < within);
+		if (!t->missed) {
+			assert_int_equal(b->missed.n, 0);
+			assert_true(isnan(e->cycles_missed));
+			continue;
+		}
+		assert_true(fabs((double)b->missed.n / b->n - (double)t->missed / (double)t->runs) < 0.02);
+		assert_true(fabs(e->cycles_missed / missed - 1) < within);
+		assert_true(missed > 2 * other);
+		parted++;
+	}
+	assert_int_equal(parted, 1);
+}
+
+static void test_missed(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+
+	(void)state;
+	missing_program();
+	simulate(&run);
+	compare(VMP_SOURCE_TIME, 100);
+	compare_missed(0.06);
+}
+
+static void test_missed_by_two_events(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .instructions = 2503,
+	};
+
+	(void)state;
+	missing_program();
+	simulate(&run);
+	assert_true(estimates->by_instructions);
+	compare_missed(0.06);
+}
+
+static void test_missed_own_cycles(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 10000, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	};
+
+	(void)state;
+	missing_program();
+	simulate(&run);
+	compare(VMP_SOURCE_LBR, 200);
+	compare_missed(0.001);
+}
 
 /* Cycles in the branch records themselves */
 static void test_own_cycles(void **state)
@@ -793,6 +883,216 @@ static void test_host_kernel(void **state)
 	is_decoded();
 }
 
+/* ------------------------------------------------- copies of kernels' memory */
+
+#define KERNEL_BASE	(GEN_KERNEL + 0x40000 - PROG_VADDR)
+#define MODULE		0xffffffffc0200000ULL	/* has the program once more */
+
+/* Memory in which the program lies twice */
+static size_t read_kernel(void *arg, uint64_t vaddr, void *buf, size_t bytes)
+{
+	const uint64_t at[] = { KERNEL_BASE + PROG_VADDR, MODULE };
+	size_t i;
+
+	(void)arg;
+	memset(buf, 0xcc, 4096);
+	for (i = 0; i < 2; i++)
+		if (vaddr == at[i])
+			memcpy(buf, prog.code, prog.code_bytes < 4096 ? prog.code_bytes : 4096);
+	return bytes < 4096 ? bytes : 4096;
+}
+
+/* The copy of a kernel that lists @text, in the cache; OBJECTS tell of it */
+static void put_copy(uint32_t source, const char *boot_id, const char *text)
+{
+	const struct vmp_kcode_reader reader = { read_kernel, NULL };
+	char *own = strdup(text), key[VMP_OBJKEY_MAX], file[160], json[400];
+	struct vmp_kcode code;
+
+	assert_int_equal(vmp_kcode_make(own, strlen(own), &reader, &code), 0);
+	free(own);
+	vmp_objcache_content_key(key, code.elf, code.len);
+	vmp_objcache_own(key, source ? "u-1000" : VMP_OBJKEY_HOST);
+	assert_int_equal(vmp_objcache_path(file, sizeof(file), key), 0);
+	*strrchr(file, '/') = 0;
+	assert_int_equal(vmp_make_dirs(file, 0700), 0);
+	file[strlen(file)] = '/';
+	assert_int_equal(vmp_file_write(file, code.elf, code.len), 0);
+	free(code.elf);
+	snprintf(json, sizeof(json), "{\"kernel\":{\"path\":\"%s\",\"boot_id\":\"%s\",\"bytes\":%llu,\"missing_bytes\":%llu},\"objects\":[]}",
+		 key, boot_id, (unsigned long long)code.bytes, (unsigned long long)code.missing);
+	gen_text(&g, VMPROF_CAP_OBJECTS, source, json);
+}
+
+static void notes_say(const char *what)
+{
+	char *notes;
+	size_t len;
+	FILE *f = open_memstream(&notes, &len);
+
+	vmp_about_notes(f, set, NULL);
+	fclose(f);
+	gen_says(notes, what);
+	free(notes);
+}
+
+static const char boot_2[] = "02020202020202020202020202020202";
+
+/* A guest's kernel with a loop at @base, of which no file is given */
+static void begin_copied(uint64_t base)
+{
+	char file[160];
+
+	begin_small();
+	write_kernel(file);
+	gen_hello(&g, 2000, 2, 0);
+	gen_guest(&g, GEN_VM, 10000, PROG_CR3, 0, base + prog.insn[0].addr, 1);
+	put_loop(10000, base);
+}
+
+static void load_copied(void)
+{
+	gen_agent_flush(&g, GEN_VM, 3000);
+	load_small();
+}
+
+static void is_not_decoded(void)
+{
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NO_KERNEL], 1);
+	assert_int_equal(only_block()->insns, 0);
+}
+
+/* Kernel code is what was in memory, without any vmlinux; one that is given goes before it */
+static void test_kernel_copy(void **state)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	char vmlinux[160];
+
+	(void)state;
+	begin_copied(KERNEL_BASE);
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, 5, 0));
+	put_copy(GEN_VM, boot_2, list_kernel(KERNEL_BASE, 5, 0));
+	load_copied();
+	is_decoded();
+	assert_true(only_kernel()->copy);
+	assert_int_equal(only_kernel()->slide, 0);
+	notes_say("  the kernel code of web01 is a copy of its memory at the end of the session, 576.0 KiB\n");
+	write_kernel(vmlinux);
+	all.vmlinux = vmlinux;
+	load_again(&all);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_OTHER_KERNEL], 1);	/* five functions are too few */
+	assert_false(only_kernel()->copy);
+}
+
+static void test_host_copy(void **state)
+{
+	char file[160];
+
+	(void)state;
+	begin_small();
+	write_kernel(file);
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	gen_host(&g, GEN_VM, 10000, VMPROF_MODE_VMM_KERNEL, 0, 0, KERNEL_BASE + prog.insn[0].addr, 1);
+	put_loop(10000, KERNEL_BASE);
+	put_copy(0, "", list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	load_small();
+	is_decoded();
+	notes_say("  the kernel code of the host is a copy of its memory at the end of the session, 576.0 KiB\n");
+}
+
+/* Another boot's copy, one that is gone, and none, for a reason that is told */
+static void test_other_boot(void **state)
+{
+	(void)state;
+	begin_copied(KERNEL_BASE);
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	put_copy(GEN_VM, "03030303030303030303030303030303", list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	load_copied();
+	is_not_decoded();
+	notes_say("  the copy of the kernel code of web01 is of another boot, or not in the object cache any more\n");
+}
+
+static void test_copy_gone(void **state)
+{
+	(void)state;
+	begin_copied(KERNEL_BASE);
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	gen_text(&g, VMPROF_CAP_OBJECTS, GEN_VM, "{\"kernel\":{\"path\":\"u-1000/x00112233445566778899aabbccddeeff\","
+		 "\"boot_id\":\"02020202020202020202020202020202\",\"bytes\":1}}");
+	load_copied();
+	is_not_decoded();
+	notes_say("  the copy of the kernel code of web01 is of another boot, or not in the object cache any more\n");
+}
+
+static void test_no_copy(void **state)
+{
+	(void)state;
+	begin_copied(KERNEL_BASE);
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	/* paths that are none, and more than there is room for */
+	gen_text(&g, VMPROF_CAP_OBJECTS, GEN_VM, "{\"kernel\":{\"path\":\"../../etc/passwd\"}}");
+	gen_text(&g, VMPROF_CAP_OBJECTS, GEN_VM, "{\"kernel\":{\"path\":7,\"boot_id\":\"0202020202020202020202020202020202\"}}");
+	gen_text(&g, VMPROF_CAP_OBJECTS, GEN_VM, "{\"kernel\":null,\"objects\":[]}");
+	gen_text(&g, VMPROF_CAP_OBJECTS, GEN_VM, "{\"kernel\":{\"why\":\"its QEMU \\u001b does not tell\"},\"objects\":[]}");
+	load_copied();
+	is_not_decoded();
+	notes_say("  there is no copy of the kernel code of web01: its QEMU \\x1b does not tell\n");
+}
+
+/* A kernel with a module that has the program, too */
+static const char *list_module(int there)
+{
+	static char text[64 * FUNCTIONS + 256];
+	size_t n = (size_t)sprintf(text, "%s", list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+
+	if (there)
+		sprintf(text + n, "%llx t schedule\t[mod]\n%llx t more\t[mod]\n", MODULE, MODULE + 0x800);
+	return text;
+}
+
+static void test_module_copy(void **state)
+{
+	(void)state;
+	begin_copied(MODULE - PROG_VADDR);
+	gen_ksyms(&g, list_module(1));
+	put_copy(GEN_VM, boot_2, list_module(1));
+	load_copied();
+	is_decoded();
+	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "[mod]");
+}
+
+/* A module that came later: what lay there before is not in a copy from the end */
+static void test_new_module(void **state)
+{
+	(void)state;
+	begin_copied(MODULE - PROG_VADDR);
+	gen_ksyms(&g, list_module(0));
+	gen_modules(&g, 2000, 3000);
+	gen_ksyms(&g, list_module(1));
+	put_copy(GEN_VM, boot_2, list_module(1));
+	load_copied();
+	is_not_decoded();
+}
+
+/* Its listing has the kernel's own bounds, since the copy has no symbols */
+static void test_copy_listing(void **state)
+{
+	struct vmp_listings *l;
+
+	(void)state;
+	begin_copied(KERNEL_BASE);
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	put_copy(GEN_VM, boot_2, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	load_copied();
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	assert_int_equal(vmp_listings_create(&l, set, estimates, "schedule", NULL), 0);
+	assert_int_equal(l->list.nr, 1);
+	assert_int_equal(l->list.v[0].start, KERNEL_BASE + prog.insn[0].addr);
+	assert_int_equal(l->list.v[0].insns.nr, 20);	/* up to the next function */
+	vmp_listings_destroy(l);
+}
+
 /* QEMU's own code lies on the host */
 static void test_host(void **state)
 {
@@ -958,24 +1258,30 @@ static void test_switch_unseen(void **state)
 }
 
 /* Captures and their object caches for blocks.t: the program of test_mixed(), and test_timeline()'s */
-static int write_captures(char *folder)
+static void write_run(char *folder, const char *name, void (*program)(void))
 {
 	const struct prog_run run = {
 		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
 	};
-	char moments[100];
 
 	dir = folder;
-	begin("mixed");
-	mixed_program();
+	begin(name);
+	program();
 	prog_assemble(&prog);
 	prog_install(&g, &prog, folder);
 	gen_agent_flush(&g, GEN_VM, 3000);
 	say_period(run.period, 0);
 	prog_simulate(&g, &prog, &run);
 	gen_end(&g);
+}
 
-	gen_sh(folder, "mkdir moments");
+static int write_captures(char *folder)
+{
+	char missed[100], moments[100];
+
+	write_run(folder, "mixed", mixed_program);
+	gen_sh(folder, "mkdir missed moments");
+	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program);
 	dir = strcat(strcpy(moments, folder), "/moments");
 	begin("moments");
 	put_moments();
@@ -1029,6 +1335,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
@@ -1040,6 +1349,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_other_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copy_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_module_copy, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_module, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copy_listing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_timeline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_processes, setup, teardown),

@@ -221,7 +221,7 @@ static void test_none(void **state)
 	profiled_load();
 	assert_true(vmp_weigh_paired(model));
 	count(VMP_BY_FUNCTION);
-	gen_says(profiled_text(vmp_render_text), "No samples.");
+	gen_says(profiled_text(vmp_render_text), "No samples; vmprof doctor tells what a profile needs.");
 	gen_says_not(output, "CPI");
 }
 
@@ -311,14 +311,63 @@ static void test_page(void **state)
 	vmp_page_destroy(page);
 }
 
+/* One program at a load: slow takes @load cycles for each instruction, fast half a cycle always */
+static void write_load(const char *name, unsigned load, int both)
+{
+	const uint32_t guest = VMPROF_SF_VCPU | VMPROF_SF_COUNTS | VMPROF_SF_LONG_MODE;
+	const struct { uint64_t ip; unsigned cycles, instructions; } ran[] = {
+		{ SLOW, 100 * load, 200 }, { FAST, 50 * load, 200 * load },
+	};
+	unsigned i, n;
+
+	snprintf(path, sizeof(path), "%s/%s-%u.vmprof", dir, name, load);
+	gen_begin(&g, path);
+	gen_text(&g, VMPROF_CAP_META, 0, both ? BOTH : META(""));
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T slow\nffffffff81001000 T fast\nffffffff81002000 T end\n");
+	gen_agent_flush(&g, GEN_VM, 0);
+	for (i = 0; i < 2; i++) {
+		struct vmprof_sample s = {
+			.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = 2000, .host_pid = GEN_VM, .host_tid = GEN_VM + 1,
+			.vm = GEN_VM, .vcpu_tid = GEN_VM + 1, .flags = guest, .vendor = VMPROF_VENDOR_SVM, .guest_ip = ran[i].ip,
+			.mode = VMPROF_MODE_GUEST, .guest_cr3 = CR3, .exit_reason = 0x61, .cycles = 1000000,
+			.instructions = 500000ULL * ran[i].instructions / ran[i].cycles,
+		};
+
+		for (n = 0; n < ran[i].cycles; n++)
+			gen_record(&g, &s, sizeof(s));
+		if (both)
+			gen_both(VMPROF_REC_INSTRUCTIONS, VMPROF_MODE_GUEST, guest, ran[i].ip, ran[i].instructions);
+	}
+	gen_records_flush(&g, 0, 2000, 1000002000);
+	gen_end(&g);
+}
+
+static int write_captures(char *folder)
+{
+	unsigned load;
+
+	dir = folder;
+	for (load = 1; load <= 4; load *= 2) {
+		write_load("sampled", load, 1);
+		write_load("counted", load, 0);
+	}
+	return 0;
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, profiled_set_up, profiled_tear_down)
 
-int main(void)
+/* --capture DIR: write captures for tests/unit/report.t */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_older_totals), T(test_report),
 		T(test_none), T(test_one_event), T(test_exports), T(test_page),
 	};
 
+	if (argc == 3 && !strcmp(argv[1], "--capture"))
+		return write_captures(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,14 +51,31 @@ static void test_filters(void **state)
 	       VMPROF_LBR_FROM_TO_CYCLES);
 }
 
-/* The papers' four */
+/* The acquisition types of the paper's table 8: what is recorded, and the size that start --help and its man page tell */
 static void test_presets(void **state)
 {
+	static const struct {
+		const char *name;
+		uint32_t branches, format;
+		unsigned int bytes[2];	/* of 16 and of 32 branches */
+	} type[] = {
+		{ "calls", CALLS, VMPROF_LBR_FROM_TO, { 288, 544 } },
+		{ "flow-from", CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM, { 160, 288 } },
+		{ "flow-to", CALLS | VMPROF_LBR_RET, VMPROF_LBR_TO, { 160, 288 } },
+		{ "flow", CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM_TO, { 288, 544 } },
+	};
+	struct vmp_lbr lbr;
+	size_t i;
+
 	(void)state;
+	for (i = 0; i < sizeof(type) / sizeof(type[0]); i++) {
+		parses(type[i].name, NULL, LEVELS | type[i].branches, type[i].format);
+		assert_int_equal(vmp_lbr_parse(type[i].name, NULL, &lbr), 0);
+		assert_int_equal(vmp_lbr_bytes(&lbr, 16), type[i].bytes[0]);
+		assert_int_equal(vmp_lbr_bytes(&lbr, 32), type[i].bytes[1]);
+	}
 	parses("calls,user", NULL, VMPROF_LBR_USER | CALLS, VMPROF_LBR_FROM_TO);
 	parses("user,flow-from", NULL, VMPROF_LBR_USER | CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM);
-	parses("flow-to", NULL, LEVELS | CALLS | VMPROF_LBR_RET, VMPROF_LBR_TO);
-	parses("flow", NULL, LEVELS | CALLS | VMPROF_LBR_RET, VMPROF_LBR_FROM_TO);
 }
 
 static void refuses(const char *filter, const char *format, const char *why)

@@ -110,7 +110,7 @@ static void test_text(void **state)
 	     "         4    9.09  svm_vcpu_run          [kvm_amd]  [VMM]\n"
 	     "         2    4.55  [qemu bin+0x2000]     qemu bin   [VMM]\n");
 	says("Domain web02\nTotal samples: 0");
-	says("No samples.");
+	says("No samples; vmprof doctor tells what a profile needs.");
 	says("30 of 30 guest samples (100.00%) came by NMI");
 	says("with process 100.00%, with function 33.33%, with both 33.33%");
 	says("15 (50.00%) without function: the program's file is not in the object cache");

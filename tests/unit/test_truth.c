@@ -53,7 +53,7 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 1\n"
+	"vmprof-exact 2\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
 	"exit 0x61 3\n"
@@ -61,13 +61,13 @@ static const char text[] =
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
 	"overflow 2100 guest guest user 0x5000 0x7000 0x61 0x401000\n"
 	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000\n"
-	"block 2 0x401000 12 30 90 31 94\n"
+	"block 2 0x401000 12 30 90 31 94 3 6 2 8\n"
 	"cpu 1 1001 9001\n"
 	"injected 60 4\n"
 	"exit 0x61 4\n"
 	"exit 0x7c 1\n"
 	"space 1 guest kernel counting 0x0 0x7000 0xffffffffffffffff 1500 1600\n"
-	"block 1 0xffffffff80000000 4 1 5 2 6\n"
+	"block 1 0xffffffff80000000 4 1 5 2 6 0 0 1 4\n"
 	"end\n";
 
 /* exact_read() of the first @len bytes of @s */
@@ -106,6 +106,10 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.blocks.nr, 2);
 	assert_int_equal(x.blocks.v[0].space, 1);
 	assert_int_equal(x.blocks.v[0].cycles_at, 94);
+	assert_int_equal(x.blocks.v[0].entries[0], 3);
+	assert_int_equal(x.blocks.v[0].led[0], 6);
+	assert_int_equal(x.blocks.v[0].entries[1], 2);
+	assert_int_equal(x.blocks.v[0].led[1], 8);
 	assert_int_equal(x.blocks.v[1].space, 2);	/* numbers begin anew on each CPU */
 	exact_free(&x);
 	assert_int_equal(exact_read(&x, "/nonexistent"), -ENOENT);
@@ -124,7 +128,7 @@ static void test_exact_cut(void **state)
 static void test_exact_nonsense(void **state)
 {
 	static const char *const lines[] = {
-		"cpu 0 1\n", "cpu 0 1 2 3\n", "block 1 0x1 1 1 1 1 1\n",
+		"cpu 0 1\n", "cpu 0 1 2 3\n", "block 1 0x1 1 1 1 1 1 0 0 0 0\n",
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
@@ -137,7 +141,7 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 1\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 2\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
 }
@@ -170,7 +174,7 @@ static void test_overflow_of(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 1\ncpu 0 1000 9000\n"
+		"vmprof-exact 2\ncpu 0 1000 9000\n"
 		"overflow 2100 host host kernel 0x8000 0x0 0x7c 0x10\n"
 		"overflow 2101 guest guest user 0x5000 0x7000 0x61 0x11\n"
 		"overflow 2102 host host kernel 0x8000 0x0 0x7c 0x12\n"

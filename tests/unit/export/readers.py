@@ -128,8 +128,8 @@ def read_perf_script(text, _):
     frame = re.compile(r"^\s+([0-9a-f]+)\s+(.+?)\s+\((\S+)\)$")
     stack = re.compile(r"^( 0x[0-9a-f]+/0x[0-9a-f]+/[MP]/-/-/\d+)+$")
     total, last = 0, 0.0
-    assert text.endswith("\n\n")
-    for sample in text[:-2].split("\n\n"):
+    assert not text or text.endswith("\n\n")
+    for sample in text[:-2].split("\n\n") if text else []:
         lines = sample.split("\n")
         m = head.match(lines[0])
         assert m, lines[0]
