@@ -7,6 +7,7 @@ plan 9
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
+vmprof attach --domain web01 > /dev/null || bail "attach"	# the agent runs where its channel is
 lab_guest_put web01 "$LAB_SHARE/ioctls/ioctls" /opt/ioctls
 lab_ssh web01 'systemctl stop vmprof-agent; modprobe vmprof_guest'
 boot=$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)
