@@ -56,6 +56,8 @@ static void print_agent(struct json_object *a)
 		       vmp_format_size(size, sizeof(size), vmp_json_count(a, "bytes")));
 	if (*vmp_json_get(a, "without_module"))
 		printf(", without its module (%s)", vmp_json_get(a, "without_module"));
+	if (json_object_get_boolean(member(a, "without_perf")))
+		printf(", nor may it listen to perf (in the guest: sysctl kernel.perf_event_paranoid=2)");
 	if (bad)
 		printf(", %llu broken or missing", bad);
 	if (vmp_json_count(a, "dropped_frames"))

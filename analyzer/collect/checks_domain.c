@@ -83,6 +83,9 @@ static void check_agent(struct vmp_checks *c, struct vmp_vm *vm)
 	else if (!a->counts.hellos)
 		vmp_check_remark(c, "%s: no agent answers, user code stays unnamed: in the guest, install vmprof-guest-agent and systemctl start vmprof-agent",
 				 name);
+	else if (a->flags & VMPROF_HELLO_NO_MODULE && a->flags & VMPROF_HELLO_NO_PERF)
+		vmp_check_remark(c, "%s: the agent has no module, %s, and the guest's kernel refuses it perf events; all processes stay unknown: in the guest, modprobe vmprof_guest, or sysctl kernel.perf_event_paranoid=2, and systemctl restart vmprof-agent",
+				 name, vmp_no_module_text(why, a->flags, a->module_error));
 	else if (a->flags & VMPROF_HELLO_NO_MODULE)
 		vmp_check_remark(c, "%s: the agent has no module, %s; some processes stay unknown: in the guest, modprobe vmprof_guest and systemctl restart vmprof-agent",
 				 name, vmp_no_module_text(why, a->flags, a->module_error));

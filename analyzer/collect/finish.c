@@ -305,7 +305,7 @@ static void tell_agent_losses(const struct vmp_vm *vm)
 {
 	const struct vmp_frame_stats *in = &vm->agent.in.stats;
 	uint64_t dropped = vmp_vm_dropped_frames(vm);
-	char causes[512], why[128];
+	char causes[512];
 	uint64_t told = 0, bad = in->bad_frames + in->seq_gaps + vm->agent.counts.refused;
 	int i;
 
@@ -338,10 +338,7 @@ static void tell_agent_losses(const struct vmp_vm *vm)
 	if (vm->fetch.debug_refused)
 		vmp_warn("%s: %d debug files were not taken (over %llu MiB, or of another binary); some functions have no names",
 			 vm->dom.shown, vm->fetch.debug_refused, VMP_FETCH_DEBUG_BYTES >> 20);
-	if (vm->agent.flags & VMPROF_HELLO_NO_MODULE)
-		vmp_warn("%s: the agent ran without its module, %s: processes are inferred where only one had the code mapped, others stay unknown\n"
-			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
-			 vm->dom.shown, vmp_no_module_text(why, vm->agent.flags, vm->agent.module_error));
+	vmp_vm_tell_no_module(vm, "ran");
 	if (!vm->agent.counts.hellos && !vm->gone)
 		vmp_warn("%s: no agent answered: guest user code stays unnamed\n"
 			 "  install vmprof-guest-agent in the guest and start it: systemctl start vmprof-agent",

@@ -330,14 +330,10 @@ static int take_object(void *arg, const struct vmp_msg_object *o)
 static void tell_started(const struct vmp_vm *vm)
 {
 	const struct vmp_agent *a = &vm->agent;
-	char why[128];
 
 	vmp_info("%s: the agent answers, guest kernel %s%s", vm->dom.shown, a->release,
 		 a->counts.hellos > 1 ? " (again)" : "");
-	if (a->flags & VMPROF_HELLO_NO_MODULE)
-		vmp_warn("%s: the agent runs without its module, %s: processes are inferred where only one has the code mapped, others stay unknown\n"
-			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
-			 vm->dom.shown, vmp_no_module_text(why, a->flags, a->module_error));
+	vmp_vm_tell_no_module(vm, "runs");
 }
 
 void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm)

@@ -36,6 +36,7 @@ static void write_vm(const struct vmp_vm *vm, FILE *f)
 	if (a->flags & VMPROF_HELLO_NO_MODULE) {
 		fputs(",\"without_module\":", f);
 		vmp_json_str(f, vmp_no_module_text(why, a->flags, a->module_error));
+		fprintf(f, ",\"without_perf\":%s", a->flags & VMPROF_HELLO_NO_PERF ? "true" : "false");
 	}
 	fprintf(f, ",\"hellos\":%" PRIu64 ",\"frames\":%" PRIu64 ",\"bytes\":%" PRIu64
 		",\"bad_bytes\":%" PRIu64 ",\"bad_frames\":%" PRIu64 ",\"bad_payloads\":%" PRIu64

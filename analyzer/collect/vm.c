@@ -31,6 +31,25 @@ uint64_t vmp_vm_dropped_frames(const struct vmp_vm *vm)
 	return vm->dropped_frames + vm->agent.counts.dropped;
 }
 
+void vmp_vm_tell_no_module(const struct vmp_vm *vm, const char *goes)
+{
+	const struct vmp_agent *a = &vm->agent;
+	const char *name = vm->dom.shown;
+	char why[128];
+
+	if (!(a->flags & VMPROF_HELLO_NO_MODULE))
+		return;
+	vmp_no_module_text(why, a->flags, a->module_error);
+	if (a->flags & VMPROF_HELLO_NO_PERF)
+		vmp_warn("%s: the agent %s without its module, %s, and the guest's kernel refuses it perf events: no process is recognised by its samples\n"
+			 "  in the guest: modprobe vmprof_guest, or sysctl kernel.perf_event_paranoid=2, then systemctl restart vmprof-agent",
+			 name, goes, why);
+	else
+		vmp_warn("%s: the agent %s without its module, %s: processes are inferred where only one has the code mapped, others stay unknown\n"
+			 "  in the guest: modprobe vmprof_guest, then systemctl restart vmprof-agent",
+			 name, goes, why);
+}
+
 int vmp_vm_may_tell(struct vmp_vm *vm)
 {
 	if (vm->told == VMP_VM_LINES)

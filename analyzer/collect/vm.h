@@ -97,6 +97,9 @@ void vmp_vm_clock_check(struct vmp_vm *vm);
 /** vmp_vm_dropped_frames() - Good frames of its agent that are not in the capture. */
 uint64_t vmp_vm_dropped_frames(const struct vmp_vm *vm);
 
+/** vmp_vm_tell_no_module() - Warn where its agent has none.  @goes: "runs" or "ran". */
+void vmp_vm_tell_no_module(const struct vmp_vm *vm, const char *goes);
+
 /**
  * vmp_vm_may_tell() - May one more line be written about what its guest did by itself?
  * A guest can make its agent come and go without end: after VMP_VM_LINES no

@@ -313,6 +313,8 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	if (vmp_machine_without_module(vm)) {
 		fputs("\"without_module\":true,", out);
 		text(out, "without_module_why", vmp_no_module_text(why, vm->no_module, vm->module_error));
+		if (vm->no_module & VMPROF_HELLO_NO_PERF)
+			fputs("\"without_perf\":true,", out);
 		number(out, "inferred_address_spaces", vm->infer.learned);
 		number(out, "contradicted_address_spaces", vm->infer.contradicted);
 	}

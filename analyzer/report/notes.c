@@ -67,6 +67,8 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 	else if (vm->no_module)
 		note(n, "the agent went on without its module, %s: nobody told whose the address spaces of later processes are",
 		     vmp_no_module_text(why, vm->no_module, vm->module_error));
+	if (vm->no_module & VMPROF_HELLO_NO_PERF)
+		note(n, "  the guest's kernel refused it perf events, too, so nobody told what began and ended: in the guest, load the module, or sysctl kernel.perf_event_paranoid=2");
 	if (vm->boots.nr > 1 + vm->went_back)
 		note(n, "the guest booted %" PRIu32 " times during the session",
 		     vm->boots.nr + vm->more_boots - vm->went_back);

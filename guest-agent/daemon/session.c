@@ -123,6 +123,15 @@ static void explain_no_module(const struct vmp_session *s)
 		why);
 }
 
+/* Whether perf would tell what the module does not.  It is listened to from START on. */
+static uint32_t flag_of_perf(struct vmp_session *s)
+{
+	int ret = vmp_sideband_open(&s->sideband);
+
+	vmp_sideband_close(&s->sideband);
+	return ret ? VMPROF_HELLO_NO_PERF : 0;
+}
+
 /* (Re)start the conversation.  seq starts at 0 with HELLO; @flags: more of VMPROF_HELLO_* */
 static void hello(struct vmp_session *s, uint32_t flags)
 {
@@ -138,6 +147,7 @@ static void hello(struct vmp_session *s, uint32_t flags)
 	if (s->module_error) {
 		s->module = -1;
 		explain_no_module(s);
+		flags |= flag_of_perf(s);
 	}
 	len = vmp_hello_build(&msg, s->module_error ? s->module_error : s->module);
 	msg.fixed.flags |= htole32(flags | (s->start_refused ? VMPROF_HELLO_REFUSED : 0));

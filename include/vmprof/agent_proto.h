@@ -64,7 +64,8 @@
  *   cr3 is 0 everywhere, and events come from the kernel's perf, some milliseconds behind what
  *   the snapshot tells.  A FORK has no name (it is the parent's), an EXEC comes once, without
  *   EXEC_DONE, and an EXIT has no maps.  EXIT says LAST where the process had ended by the time
- *   that it was told: of several threads more than one may.
+ *   that it was told: of several threads more than one may.  Where the kernel refuses perf, too
+ *   (VMPROF_HELLO_NO_PERF), there are no events: only what the snapshots show.
  *   An agent whose module fails only at START says a HELLO that is UNASKED; to the greeting
  *   that follows, of the same session, it answers with NO_MODULE and REFUSED.
  */
@@ -195,6 +196,8 @@ struct vmprof_get_object {
 #define VMPROF_HELLO_NO_MODULE	(1U << 2)	/* degraded: no vmprof_guest.ko */
 #define VMPROF_HELLO_UNASKED	(1U << 3)	/* answers no HOST_HELLO (agents of version 3 on) */
 #define VMPROF_HELLO_REFUSED	(1U << 4)	/* NO_MODULE: it is there, but did not start */
+#define VMPROF_HELLO_NO_PERF	(1U << 5)	/* NO_MODULE: nor may the agent listen to perf.  Agents
+						   that are older than this bit do not tell */
 
 struct vmprof_hello {
 	__le32 version;

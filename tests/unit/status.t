@@ -36,7 +36,7 @@ ask() {
 }
 says() { grep -qF -- "$1" <<< "$out"; }
 
-echo 1..5
+echo 1..7
 ask on ''
 is "says 'agent: running' && ! says threads && ! says module" "an agent that has all: nothing more"
 ask not-kept ''
@@ -46,3 +46,6 @@ is "says 'threads are not told apart: its agent'\''s module had no room'" "... o
 ask no-module ',"without_module":"it did not start: No such device"'
 is "says 'agent: running, without its module (it did not start: No such device)'" "a module that does not start"
 is "says 'threads are not told apart: its agent has no module'" "... and what that means"
+is "! says perf" "... beside which perf tells, or an agent that does not say"
+ask no-module ',"without_module":"it is not loaded","without_perf":true'
+is "says 'without its module (it is not loaded), nor may it listen to perf (in the guest: sysctl kernel.perf_event_paranoid=2)'" "nor perf"

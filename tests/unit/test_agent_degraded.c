@@ -7,6 +7,7 @@ static void test_degraded(void **state)
 {
 	struct vmp_agent_msg m;
 	int procs = 0, perf, forks = 0, ends = 0;
+	uint32_t told;
 	pid_t pid;
 
 	(void)state;
@@ -15,6 +16,8 @@ static void test_degraded(void **state)
 	m = hear_type(VMPROF_MSG_HELLO);
 	assert_true(m.hello.flags & VMPROF_HELLO_NO_MODULE);
 	assert_int_equal(m.hello.module_error, ENOENT);
+	assert_int_equal(agent.sideband.nr, 0);	/* HELLO only tried */
+	told = m.hello.flags & VMPROF_HELLO_NO_PERF;
 	tell_token(VMPROF_MSG_START, 7);
 	hear_type(VMPROF_MSG_SNAP_BEGIN);
 	agent.symbols.active = 0;
@@ -27,6 +30,7 @@ static void test_degraded(void **state)
 	} while (m.type != VMPROF_MSG_SNAP_END);
 	assert_true(procs > 0);
 	perf = agent.sideband.nr > 0;		/* where the kernel lets us */
+	assert_int_equal(told, perf ? 0 : VMPROF_HELLO_NO_PERF);
 	assert_int_equal(vmp_session_timeout_ms(&agent), perf ? VMP_SIDEBAND_LOOK_MS : LOST_CHECK_MS);
 	pid = fork();
 	if (!pid)
@@ -55,10 +59,13 @@ static void test_proc_only(void **state)
 	struct vmp_agent_msg m;
 
 	(void)state;
-	module.present = 0;
 	perf_call = -1;
 	greet(0);
-	hear_type(VMPROF_MSG_HELLO);
+	assert_int_equal(hear_type(VMPROF_MSG_HELLO).hello.flags, 0);	/* with the module it needs none */
+	module.present = 0;
+	greet(0);
+	assert_int_equal(hear_type(VMPROF_MSG_HELLO).hello.flags & (VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_NO_PERF),
+			 VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_NO_PERF);
 	tell_token(VMPROF_MSG_START, 7);
 	work();
 	perf_call = __NR_perf_event_open;

@@ -176,10 +176,16 @@ static void test_without_module(void **state)
 	a.error = EPROTO;
 	look_at(a);
 	gen_says(lines, "the agent has no module, the loaded one is of another version; ");
+	assert_null(strstr(lines, "perf"));
+	a.flags |= VMPROF_HELLO_NO_PERF;
+	look_at(a);
+	gen_says(lines, "the agent has no module, the loaded one is of another version, and the guest's kernel refuses it perf events; all processes stay unknown: in the guest, modprobe vmprof_guest, or sysctl kernel.perf_event_paranoid=2, and");
+	a.flags &= ~VMPROF_HELLO_NO_PERF;
 	/* agents that could not say why */
 	a.version = 4;
 	look_at(a);
 	gen_says(lines, "the agent has no module, the agent does not tell why; ");
+	assert_null(strstr(lines, "perf"));
 }
 
 /* It says to have one, which then does not start */

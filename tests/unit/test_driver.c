@@ -385,6 +385,13 @@ static void test_joins(void **state)
 	assert_int_equal(vm.agent.state, VMP_AGENT_STARTED);
 	assert_int_equal(vm.tasks.state, VMP_TASKS_NO_MODULE);
 	assert_non_null(strstr(said, "web01: the agent runs without its module, it did not start: No such device"));
+	assert_null(strstr(said, "perf events"));
+	/* nor has it perf */
+	hello.h.flags |= VMPROF_HELLO_UNASKED;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h) + sizeof(hello.error));
+	hello.h.flags ^= VMPROF_HELLO_UNASKED | VMPROF_HELLO_NO_PERF;
+	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h) + sizeof(hello.error));
+	assert_non_null(strstr(said, "and the guest's kernel refuses it perf events: no process is recognised by its samples"));
 	/* it was restarted, and has one now */
 	hello.h.flags = VMPROF_HELLO_UNASKED;
 	tell(&vm, fd, VMPROF_MSG_HELLO, &hello, sizeof(hello.h));
@@ -428,6 +435,11 @@ static void test_status(void **state)
 	json = vmp_session_status(&session);
 	assert_non_null(strstr(json, "\"tasks\":\"no-module\""));
 	assert_non_null(strstr(json, "\"without_module\":\"it did not start: No such device"));
+	assert_non_null(strstr(json, "\"without_perf\":false"));
+	free(json);
+	vm.agent.flags |= VMPROF_HELLO_NO_PERF;
+	json = vmp_session_status(&session);
+	assert_non_null(strstr(json, "\"without_perf\":true"));
 	free(json);
 }
 

@@ -346,8 +346,27 @@ static void test_start_refused(void **state)
 	profiled_text(vmp_render_text);
 	gen_says(output, "the agent ran without its module, it did not start: Cannot allocate memory (the guest's kernel log has more): nobody told");
 	gen_says_not(output, "began anew");
+	gen_says_not(output, "perf events");
 	profiled_text(vmp_render_json);
 	gen_says(output, "\"without_module\":true,\"without_module_why\":\"it did not start: Cannot allocate memory");
+	gen_says_not(output, "without_perf");
+}
+
+/* Nor did perf tell it anything: that and what to do is said */
+static void test_without_perf(void **state)
+{
+	(void)state;
+	g.agent_len = 0;
+	gen_no_module(&g, 2000, 1, VMPROF_HELLO_NO_PERF, 2);
+	lost(3000, VMPROF_GLOST_MISSED);
+	snapshot();
+	user(FROM + TICK, CR3_A, 10 * 0x100000);
+	finish(FROM + 9 * TICK);
+	profiled_text(vmp_render_text);
+	gen_says(output, "the agent ran without its module, it is not loaded: nobody told");
+	gen_says(output, "refused it perf events, too, so nobody told what began and ended: in the guest, load the module, or sysctl kernel.perf_event_paranoid=2");
+	profiled_text(vmp_render_json);
+	gen_says(output, "\"without_module_why\":\"it is not loaded\",\"without_perf\":true,");
 }
 
 /* It had its module before: what came then is believed, and that it is gone is said */
@@ -495,7 +514,7 @@ int main(void)
 		T(test_unknown_parent), T(test_forked_in_the_snapshot), T(test_contradiction),
 		T(test_opaque_until_exec), T(test_opaque_to_the_end),
 		T(test_threads_end), T(test_reboot), T(test_with_module), T(test_start_refused),
-		T(test_later_without_module), T(test_report_says_so),
+		T(test_without_perf), T(test_later_without_module), T(test_report_says_so),
 		T(test_storm),
 	};
 

@@ -85,8 +85,12 @@ lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.co
 f=/out/storm-alone.vmprof
 rm -f $f
 output=$(vmprof start --domain web01 --period 200us --output $f 2>&1) || bail "start without the module" "$output"
+like "without the module and perf start says what to do" "$output" "refuses it perf events: .* sysctl kernel.perf_event_paranoid=2"
+like "... and status" "$(vmprof status)" "nor may it listen to perf"
 storm 200 200000 > /dev/null
-like "without the module and perf stop says that nobody told" "$(vmprof stop 2>&1)" "ran without its module"
+like "... and stop" "$(vmprof stop 2>&1)" "ran without its module, .* refuses it perf events"
+like "... and the report" "$(vmprof report $f)" "refused it perf events, too"
+like "... and doctor" "$(vmprof doctor --domain web01)" "refuses it perf events"
 case_report $f || bail "report"
 at_least "there is user code" "$(user true)" 300
 is "... of which nobody knows whose it is" "$(user "($nameless) | not")" 0
@@ -96,6 +100,7 @@ f=/out/storm-degraded.vmprof
 rm -f $f
 output=$(vmprof start --domain web01 --period 200us --output $f 2>&1) || bail "start without the module" "$output"
 like "without the module start says so" "$output" "runs without its module"
+fails "... and nothing of perf" grep -q "perf events" <<< "$output"
 is "the storm again" "$(storm 2000 200000)" "0 of 2000 failed"
 like "stop says so too" "$(vmprof stop 2>&1)" "ran without its module"
 case_report $f || bail "report"
