@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters
- * and the vCPU that runs, and the guest module's ring take from the kernel, for user-space builds. The Makefile
+ * and the vCPU that runs, and the guest module's ring and events take from the kernel, for user-space builds. The Makefile
  * makes each of the kernel's headers that they include of this one. A test defines the functions: processor,
  * MSRs, memory and perf are its own.
  */
@@ -255,6 +255,48 @@ static inline u32 roundup_pow_of_two(u32 n)
 {
 	return n < 2 ? 1 : 1U << (32 - __builtin_clz(n - 1));
 }
+
+/* ------------------------------------------- tasks and their mappings */
+
+struct mm_struct;
+
+struct task_struct {
+	u32 tgid;
+	struct mm_struct *mm;
+};
+
+struct vm_area_struct {
+	unsigned long vm_flags;
+};
+
+struct linux_binprm {
+	struct mm_struct *mm;
+};
+
+extern struct task_struct *current;
+
+#define VM_EXEC			4UL
+#define same_thread_group(a, b)	((a)->tgid == (b)->tgid)
+#define strscpy_pad(to, from, n)	((void)strncpy((to), (from), (n) - 1), (to)[(n) - 1] = 0)
+
+bool mmap_read_trylock(struct mm_struct *mm);
+void mmap_read_unlock(struct mm_struct *mm);
+void udelay(unsigned long us);
+void preempt_disable(void);
+void preempt_enable(void);
+
+typedef struct { s64 counter; } atomic64_t;
+
+#define atomic64_inc(a)		__atomic_fetch_add(&(a)->counter, 1, __ATOMIC_RELAXED)
+
+#define __aligned(n)			__attribute__((aligned(n)))
+#define per_cpu(name, cpu)		(*((void)(cpu), &(name)))
+#define this_cpu_read(name)		(name)
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define kvzalloc_node(n, gfp, node)	calloc(1, (n))
+#define kvfree(p)			free(p)
+#define cpu_to_le32(n)			(n)
+#define le32_to_cpu(n)			(n)
 
 u64 rdtsc_ordered(void);
 unsigned long copy_to_user(void *to, const void *from, unsigned long n);
