@@ -28,6 +28,25 @@ spawn()
 	truth_stop "$1.exact"
 }
 
+# ends NAME - twice as many processes, then threads, that begin and wait, in one window, and end at once in another
+ends()
+{
+	local kind what pid
+	for kind in process thread; do
+		coproc GUEST { lab_ssh web01 "/opt/burn/ends $kind $((2 * processes))"; }
+		pid=$GUEST_PID
+		read -r -t 300 <&"${GUEST[0]}"
+		for what in begin end; do
+			truth_start
+			echo >&"${GUEST[1]}"
+			read -r -t 300 <&"${GUEST[0]}"
+			truth_stop "$kind-$what-$1.exact"
+		done
+		echo >&"${GUEST[1]}"
+		wait "$pid"
+	done
+}
+
 collector() { vmprof status --json | jq "$1"; }
 
 # counted NAME PID CMD... - what the process itself does while CMD runs
@@ -129,6 +148,8 @@ rm -f /out/warm.exact
 lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
 spawn spawn-warm
 spawn spawn-none
+ends none
+ends none-again
 lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 sleep 2
 spawn spawn-idle
@@ -141,6 +162,14 @@ fact "agent-bytes $(($(collector '.domains[0].agent.bytes') - before)) $processe
 before=$(collector '.domains[0].agent.bytes')
 sleep 10
 fact "agent-bytes-idle $(($(collector '.domains[0].agent.bytes') - before)) 10"
+# the module alone: what it writes waits in its ring for the daemon
+lab_ssh web01 'systemctl kill -s STOP vmprof-agent'
+ends module
+before=$(collector '.domains[0].agent.bytes')
+lab_ssh web01 'systemctl kill -s CONT vmprof-agent'
+lab_wait 60 truth_domains ".agent.bytes > $before"
+sleep 3
+fact "ends-lost $(collector '[.domains[0].agent.lost[]] | add')"
 vmprof stop > /dev/null 2>&1
 
 # -------------------------------------------------------------------- gaps

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # bench.t - the tables of tests/bench/run, of programs that take what they are told to take: ratios, what is held,
-# and that a document gets the tables between its marks, and nothing else is changed. Then those of tests/bench/blocks.
+# and that a document gets the tables between its marks, and nothing else is changed. Then those of tests/bench/blocks
+# and tests/bench/driver.
 set -u
 src=${SRC:-$(cd "$(dirname "$0")/../.." && pwd)}
 tmp=$(mktemp -d) || exit 1
@@ -131,4 +132,52 @@ grep -v ' quantum-4: ' "$tmp/log" > "$tmp/cut"
 ok $? "a log without one of the sessions is told, and leaves the document alone"
 [ "$(grep -cxF -e '<!-- blocks: made by make bench-blocks -->' -e '<!-- blocks: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "docs/benchmarks.md has the marks of the blocks"
+
+# --- tests/bench/driver
+mkdir "$tmp/run"
+# sums LINE NAME... - what exactsum says of each
+sums()
+{
+	local line=$1 name
+	shift
+	for name; do
+		echo "$line" > "$tmp/run/$name.sums"
+	done
+}
+sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{cpi,lbr,lbr-from,lbr-to,lbr-call}-100000 vmprof-lbr-26000000 \
+	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-g-100000
+sums '1000000 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
+sums '1900000 3800000 6000 600 5 4000 4' spawn-session
+sums '3000000 1 1 1 0 0 0' {process,thread}-{begin,end}-none
+sums '3060000 1 1 1 0 0 0' {process,thread}-{begin,end}-none-again
+sums '4230000 1 1 1 0 0 0' process-begin-module
+sums '6030000 1 1 1 0 0 0' process-end-module
+sums '3330000 1 1 1 0 0 0' thread-begin-module
+sums '3033000 1 1 1 0 0 0' thread-end-module
+echo 'exit 0 10' > "$tmp/run/vmprof-lbr-26000000.exact"
+echo '500 function' > "$tmp/run/functions"
+for name in vmprof perf-kvm; do
+	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process 9000" "process $name-process 1000000000"
+done > "$tmp/run/facts"
+printf 'FACT %s\n' 'spawn-seconds spawn-none 2000' 'spawn-seconds spawn-idle 2000' 'spawn-seconds spawn-session 3000' 'agent-bytes 300000 150 3000' \
+	'agent-bytes-idle 0 10' 'ends-lost 0' 'collector vmprof-100000 30000 60 80' 'gap 20 1000 0 0 260000000' >> "$tmp/run/facts"
+printf '%s\n' before '<!-- driver: made by make bench-driver -->' old '<!-- driver: end -->' after > "$tmp/doc.md"
+AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err" && [ ! -s "$tmp/err" ]; ok $? "tests/bench/driver makes tables of a run"
+has '| session | 12667 | 12711 | 50 |'
+has '| process: its fork | 10100 | 4000 | 200 |'
+has '| process: its exit, with its executable mappings | 10100 | 10000 | 200 |'
+has '| thread: its clone | 10100 | 1000 | 200 |'
+has '| thread: its exit | 10100 | 10 | 200 |'
+grep -q 'Events lost: 0[.]' "$tmp/out"; ok $? "it says how many events were lost meanwhile"
+diff <(echo before; echo '<!-- driver: made by make bench-driver -->'; cat "$tmp/out"; echo '<!-- driver: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
+ok $? "the document has the same between its marks, and nothing else is changed"
+[ "$(grep -cxF -e '<!-- driver: made by make bench-driver -->' -e '<!-- driver: end -->' "$src/docs/benchmarks.md")" = 2 ]
+ok $? "docs/benchmarks.md has the marks of the driver"
+# what its job measures is what the tables are made of
+for name in $(sed -n 's/^module_row "[^"]*" //p' "$src/tests/bench/driver"); do
+	for with in none none-again module; do
+		grep -qx "ends $with" "$src/tests/bench/driver-job.sh" && [ -f "$tmp/run/$name-$with.sums" ] || echo "$name-$with"
+	done
+done > "$tmp/err"
+[ ! -s "$tmp/err" ]; ok $? "the job measures each of them$(tr '\n' ' ' < "$tmp/err")"
 echo "1..$nr"
