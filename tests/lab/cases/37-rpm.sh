@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The agent's RPMs in a guest: install, the channel comes and goes, what the service may do.
 . /src/tests/lab/cases/packages.sh
-plan 28
+plan 31
 
 status() { in_guest "sed -n 's/^$1:[[:space:]]*//p' /proc/$(pid)/status"; }
 
@@ -10,6 +10,7 @@ status() { in_guest "sed -n 's/^$1:[[:space:]]*//p' /proc/$(pid)/status"; }
 ok "install" in_guest rpm -i "/root/rpm/*.rpm"
 is "... agent and module" "$(installed)" "$kmod-1 $agent-1 "
 ok "... without the channel it does not run" inactive
+undisturbed "... nothing else was begun, ended or restarted"
 is "... and the packages are whole" "$(in_guest rpm -V $agent "$kmod" 2>&1)" ""
 like "... they require what they use" "$(in_guest rpm -q --requires $agent)" "^[(]systemd >= 239 if rpm[)]$"
 wanted="(kernel-uname-r = $kernel if rpm)"
@@ -21,9 +22,11 @@ like "... and have a changelog" "$(in_guest rpm -q --changelog $agent)" "First p
 ok "the channel is plugged in" vmprof attach --domain web04
 ok "... that starts the agent" lab_wait 60 active
 ok "... with its module" loaded
+undisturbed "... and nothing else"
 virsh -q dumpxml web04 | sed -n "/<channel type='unix'>/,/<.channel>/p" > /run/lab/channel.xml
 ok "the channel is unplugged" virsh -q detach-device web04 /run/lab/channel.xml --live
 ok "... that stops the agent" lab_wait 60 inactive
+undisturbed "... and nothing else"
 ok "the channel is plugged in again" vmprof attach --domain web04
 ok "... the agent runs" lab_wait 60 active
 

@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian package.
 . /src/tests/lab/cases/packages.sh
-plan 21
+plan 26
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -24,6 +24,7 @@ is "... it is installed, alone" "$(installed)" "$kmod-2 $agent-2 "
 ok "... the agent runs" lab_wait 30 active
 ok "... another process than before" test "$(pid)" != "$before"
 ok "... with its module" loaded
+undisturbed "... nothing else was begun, ended or restarted"
 
 # --- erase
 ok "erase the module" in_guest rpm -e "$kmod"
@@ -32,19 +33,23 @@ ok "... the agent runs without it" lab_wait 30 active
 ok "erase the agent" in_guest rpm -e --nodeps $agent
 state > /run/lab/after.txt
 is "... nothing is left: no file, no user" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
+undisturbed "... nothing else was ended"
 is "... no unit" "$(in_guest 'systemctl list-units --all --no-legend "vmprof*"; systemctl list-unit-files --no-legend "vmprof*"')" ""
 
 # --- again
 ok "install again" in_guest rpm -i "/root/rpm/*.rpm"
 ok "... the agent runs, as the channel is there" lab_wait 30 active
 ok "... with its module" loaded
+undisturbed "... nothing else was begun, ended or restarted"
 ok "erase both" in_guest rpm -e "$kmod" $agent
 
 # --- Debian's package, whose module is built by DKMS, which this guest has not
 ok "dpkg -i" in_guest "dpkg -i /root/deb/*.deb"
 ok "... the agent runs" lab_wait 30 active
 is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
+undisturbed "... nothing else was begun, ended or restarted"
 ok "dpkg --purge" in_guest dpkg --purge $agent
+undisturbed "... nothing else was ended"
 state > /run/lab/after.txt
 is "... nothing is left" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
 lab_guest_destroy web04

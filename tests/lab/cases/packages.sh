@@ -12,6 +12,20 @@ inactive() { ! active; }
 loaded() { in_guest grep -q '^vmprof_guest ' /proc/modules; }
 pid() { in_guest systemctl show -P MainPID vmprof-agent; }
 installed() { in_guest rpm -qa --qf '"%{NAME}-%{RELEASE} "' | tr ' ' '\n' | grep vmprof | sort | tr '\n' ' '; }
+# What is active, vmprof's own aside, each service with its process: a restart is a change, too.
+# Left out are units of logins, and services that D-Bus starts and that end by themselves.
+others()
+{
+	in_guest 'systemctl list-units --plain --no-legend --state=active --type=service,socket,timer,path,mount,target | cut -d" " -f1 |
+			xargs -d "\n" systemctl show -p Id,MainPID' |
+		awk -v RS= '{ gsub("\n", " "); print }' | sort |
+		grep -vE 'vmprof|user(-runtime-dir)?@|run-user-|sshd?@|systemd-(hostnamed|localed|timedated)'
+}
+# undisturbed NAME - nothing began, ended or was restarted since the case's begin
+undisturbed() { is "$1" "$(diff <(echo "$others_before") <(others) | grep '^[<>]')" ""; }
+in_guest 'timeout 120 systemctl is-system-running --wait' > /dev/null || true	# "degraded" is no matter
+others_before=$(others)
+[[ $others_before = *MainPID=[1-9]* ]] || bail "the units of web04 are known" "$others_before"
 kernel=$(in_guest uname -r)
 agent=vmprof-guest-agent
 kmod=kmod-vmprof-guest-$kernel
