@@ -19,7 +19,7 @@
 #include "report/profile.h"
 #include "util/below.h"
 
-static char *dir, file[128], debug_path[128];
+static char *dir, file[128], debug_path[144];
 
 /* Run in the test's folder. */
 #define sh(...) gen_sh(dir, __VA_ARGS__)

@@ -71,6 +71,31 @@ static void put_record(uint32_t cpu, uint32_t nth)
 			 sizeof(producer));
 }
 
+/* A session before its module is configured: records may be put where its rings will be */
+static void begin(struct vmp_session *s)
+{
+	device = memfd_create("vmprof", MFD_CLOEXEC);
+	assert_true(device >= 0);
+	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
+	s->driver.fd = device;
+	s->driver.query.nr_cpus = CPUS;
+	s->driver.query.page_size = PAGE;
+	s->scratch = malloc(VMP_SCRATCH_BYTES);
+}
+
+static void configure(struct vmp_session *s)
+{
+	struct vmprof_config config = { .ring_bytes = PAGE };
+
+	assert_int_equal(vmp_driver_config(&s->driver, &config, NULL, 0), 0);
+}
+
+static void end(struct vmp_session *s)
+{
+	vmp_driver_close(&s->driver);
+	free(s->scratch);
+}
+
 /* While the capture is written another sample comes, so often */
 static uint32_t still_to_come, came;
 
@@ -85,53 +110,38 @@ ssize_t pwritev(int fd, const struct iovec *v, int nr, off_t offset)
 
 static void test_holes(void **state)
 {
-	static struct vmp_session session;
-	struct vmprof_config config = { .ring_bytes = PAGE };
-	struct vmp_driver *d = &session.driver;
+	static struct vmp_session s;
 	uint64_t lost[VMPROF_LOST_NR];
 	uint32_t cpu;
 
 	(void)state;
-	device = memfd_create("vmprof", MFD_CLOEXEC);
-	assert_true(device >= 0);
-	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
-	d->fd = device;
-	d->query.nr_cpus = CPUS;
-	d->query.page_size = PAGE;
+	begin(&s);
 	put_record(0, 0);
 	put_record(3, 0);
-	assert_int_equal(vmp_driver_config(d, &config, NULL, 0), 0);
+	configure(&s);
 	for (cpu = 0; cpu < CPUS; cpu++)
-		assert_int_equal(!!d->rings[cpu].data, possible[cpu]);
-	session.scratch = malloc(VMP_SCRATCH_BYTES);
+		assert_int_equal(!!s.driver.rings[cpu].data, possible[cpu]);
 	/* there is no file to write to: what was read counts as lost, and nothing else */
-	vmp_store_rings(&session);
-	assert_int_equal(session.lost_at_store, 2);
-	vmp_session_losses(&session, lost);
+	vmp_store_rings(&s);
+	assert_int_equal(s.lost_at_store, 2);
+	vmp_session_losses(&s, lost);
 	assert_int_equal(lost[VMPROF_LOST_FULL], 0);
-	vmp_driver_close(d);
-	free(session.scratch);
+	end(&s);
 }
 
 /* The collector is sampled as well: a ring that it fills by storing it is left at some time */
 static void test_ring_that_storing_fills(void **state)
 {
 	static struct vmp_session s;
-	struct vmprof_config config = { .ring_bytes = PAGE };
 	struct vmprof_cap_header proto = { .tsc_khz = 1000000 };
 	char path[] = "/tmp/vmprof-driver-XXXXXX";
 
 	(void)state;
 	close(mkstemp(path));
-	device = memfd_create("vmprof", MFD_CLOEXEC);
-	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
-	s.driver.fd = device;
-	s.driver.query.nr_cpus = CPUS;
-	s.driver.query.page_size = PAGE;
-	s.scratch = malloc(VMP_SCRATCH_BYTES);
+	begin(&s);
 	put_record(0, 0);
 	put_record(3, 0);
-	assert_int_equal(vmp_driver_config(&s.driver, &config, NULL, 0), 0);
+	configure(&s);
 	assert_int_equal(vmp_writer_create(&s.writer, path, &proto), 0);
 	still_to_come = 20;
 	vmp_store_rings(&s);
@@ -142,8 +152,7 @@ static void test_ring_that_storing_fills(void **state)
 	assert_int_equal(s.samples, 2 + came);
 	assert_int_equal(s.lost_at_store, 0);
 	vmp_writer_discard(s.writer);
-	vmp_driver_close(&s.driver);
-	free(s.scratch);
+	end(&s);
 	unlink(path);
 }
 
@@ -195,17 +204,11 @@ static void test_clock_goes_back(void **state)
 	};
 	static struct vmp_session s;
 	static struct vmp_vm vm;
-	struct vmprof_config config = { .ring_bytes = PAGE };
 	uint32_t i;
 	int pair[2];
 
 	(void)state;
-	device = memfd_create("vmprof", MFD_CLOEXEC);
-	assert_int_equal(ftruncate(device, (off_t)VMPROF_MMAP_CONSUMER(CPUS)), 0);
-	s.driver.fd = device;
-	s.driver.query.nr_cpus = CPUS;
-	s.driver.query.page_size = PAGE;
-	s.scratch = malloc(VMP_SCRATCH_BYTES);
+	begin(&s);
 	s.tsc_khz = 1000;
 	s.vms[0] = &vm;
 	s.nr_vms = 1;
@@ -215,7 +218,7 @@ static void test_clock_goes_back(void **state)
 	vmp_agent_adopt(&vm.agent, pair[0], 1);
 	put_record(3, 0);
 	put_clock(0, 9, 0, 1, 0);
-	assert_int_equal(vmp_driver_config(&s.driver, &config, NULL, 0), 0);
+	configure(&s);
 	for (i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
 		vm.agent.state = VMP_AGENT_RUNNING;
 		put_clock(i + 1, seen[i].vm, seen[i].vcpu, seen[i].tsc, seen[i].offset);
@@ -224,8 +227,7 @@ static void test_clock_goes_back(void **state)
 	}
 	vmp_agent_close(&vm.agent);
 	close(pair[1]);
-	vmp_driver_close(&s.driver);
-	free(s.scratch);
+	end(&s);
 }
 
 static void test_no_ring_is_empty(void **state)
