@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # install.t - the host's packages under rpm and dpkg themselves, in a copy of this root that is thrown away:
 # installed, upgraded, removed, installed again; nothing is left behind but captures. DKMS is made up, for its
-# own builds are those of packages.t: it takes and gives up sources as the real one does. Then the guest's RPMs in the
-# same way, with DKMS itself. Needs rpmbuild and root rights, and a mount namespace with an overlay; for the guest's
-# DKMS and kernel headers (KVER, or LAB_KERNEL in a build root).
+# own builds are those of packages.t: it takes and gives up sources as the real one does. Then the guest's packages in the
+# same way, with DKMS itself, and a second kernel that comes in between. Needs rpmbuild and root rights, and a mount
+# namespace with an overlay; for the guest's DKMS and kernel headers (KVER, or LAB_KERNEL in a build root).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${O:-build}
@@ -87,7 +87,7 @@ made_up_dkms()
 # but what package managers write, and where other work in the root under this copy may write meanwhile
 everything()
 {
-	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /var/lib/rpm -o -path /root/.rpmdb \
+	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /run/sshd -o -path /var/lib/rpm -o -path /root/.rpmdb \
 		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache/debconf -o -path /var/cache/man -o -path /var/cache/ldconfig -o -path /etc/ld.so.cache \) -prune \
 		-o -printf '%M %U %G %p %l\n' | sort
 }
@@ -129,7 +129,7 @@ drwx------ 0 0 /var/lib/vmprof/web01 "
 life rpm "rpm -U --nodeps" "rpm -e vmprof vmprof-dkms" "rpm -qa 'vmprof*'"
 life deb "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null"
 
-# --- the guest's RPMs, whose scripts have the real DKMS build for a kernel that is there, but does not run
+# --- the guest's packages, whose scripts have the real DKMS build for a kernel that is there, but does not run
 KVER=${KVER:-${LAB_KERNEL:-$kernel}}
 # of its own: nothing of the machine's lies below $root
 devices()
@@ -152,37 +152,59 @@ has_kernel()
 	printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec uname.real "$@"\n' "$KVER" > "$root/usr/bin/uname" &&
 	chmod 755 "$root/usr/bin/uname" && [ "$(in_root uname -r)" = "$KVER" ]
 }
-# what tools keep of /etc/passwd and its kin is theirs
-left() { diff <(echo "$1") <(everything) | grep -v ' /etc/[a-z]*- $' | grep '^[<>]'; }
-guest_module() { in_root modinfo -k "$KVER" -F version vmprof_guest 2> /dev/null || echo none; }
+# what tools keep of /etc/passwd and its kin is theirs, and the key that DKMS signs with is DKMS's
+left() { diff <(echo "$1") <(everything) | grep -v -e ' /etc/[a-z]*- $' -e ' /var/lib/dkms/mok[.][a-z]* $' | grep '^[<>]'; }
+# guest_module [KERNEL]
+guest_module() { in_root modinfo -k "${1:-$KVER}" -F version vmprof_guest 2> /dev/null || echo none; }
 guest_sources() { (cd "$root/usr/src" && ls -d vmprof-guest-[0-9]* 2> /dev/null); }
+# another_kernel NAME - the headers of a kernel that differs from $KVER by its name alone
+another_kernel()
+{
+	local headers=$root/usr/src/linux-headers-$1
+	cp -a "$(realpath "/lib/modules/$KVER/build")" "$headers" && grep -rlZF -- "$KVER" "$headers" | xargs -0 sed -i "s/$KVER/$1/g" &&
+	mkdir "$root/lib/modules/$1" && ln -s "/usr/src/linux-headers-$1" "$root/lib/modules/$1/build" &&
+	touch "$root/lib/modules/$1/"modules.{order,builtin} && in_root depmod "$1"
+}
+no_other_kernel() { rm -r "$root/lib/modules/$1" "$root/usr/src/linux-headers-$1"; }
+
+# guest_life KIND INSTALL REMOVE LIST HOOK - HOOK: what a kernel's headers run when they have come
 guest_life()
 {
-	local install="rpm -U --nodeps" remove="rpm -e vmprof-guest-agent-dkms vmprof-guest-agent" before
-	runs "guest: packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --out "$work/now/guest"
-	runs "... and of a later version" "$work/later/packaging/rpm/build" guest --kver "$KVER" --out "$work/next/guest"
-	runs "... a copy of this root" new_root guest
+	local kind=$1 install="$2 /packages/now/guest-$1/vmprof-guest-agent[-_]*" upgrade="$2 /packages/next/guest-$1/vmprof-guest-agent[-_]*" remove=$3 before
+	local other=$KVER-later
+	runs "guest, $kind: packaging/$kind/build guest" "packaging/$kind/build" guest --kver "$KVER" --out "$work/now/guest-$kind"
+	runs "... and of a later version" "$work/later/packaging/$kind/build" guest --kver "$KVER" --out "$work/next/guest-$kind"
+	runs "... a copy of this root" new_root "guest-$kind"
 	runs "... with a kernel" has_kernel
 	before=$(everything)
-	runs "... installed" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	runs "... installed" in_root sh -c "$install"
 	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
 	runs "... it has a user" in_root getent passwd vmprof-agent
-	runs "... upgraded" in_root sh -c "$install /packages/next/guest/vmprof-guest-agent*"
-	is "... DKMS has built the later one" "$(guest_module) $(guest_sources)" "$next vmprof-guest-$next"
-	is "... and has no other" "$(in_root dkms status vmprof-guest | sed 's/,.*: /: /')" "vmprof-guest/$next: installed"
+	runs "... the headers of another kernel come" another_kernel "$other"
+	is "... for which there is no module" "$(guest_module "$other")" none
+	runs "... until DKMS hears of it ($5)" in_root $5 "$other"
+	is "... each kernel has the module" "$(guest_module) $(guest_module "$other")" "$now $now"
+	is "... its own" "$(in_root modinfo -k "$other" -F vermagic vmprof_guest | cut -d' ' -f1)" "$other"
+	runs "... upgraded" in_root sh -c "$upgrade"
+	is "... DKMS has built the later one, for each kernel" "$(guest_module) $(guest_module "$other") $(guest_sources)" "$next $next vmprof-guest-$next"
+	is "... and has no other" "$(in_root dkms status vmprof-guest | sed 's/,.*: /: /' | sort -u)" "vmprof-guest/$next: installed"
 	runs "... removed" in_root $remove
+	is "... from each kernel" "$(guest_module) $(guest_module "$other")" "none none"
+	runs "... one of which goes" no_other_kernel "$other"
 	is "... nothing is left" "$(left "$before")" ""
-	is "... no user, no module" "$(in_root getent passwd vmprof-agent) $(guest_module)" " none"
-	runs "... installed again" in_root sh -c "$install /packages/now/guest/vmprof-guest-agent*"
+	runs "... no user" in_root sh -c '! getent passwd vmprof-agent'
+	runs "... installed again" in_root sh -c "$install"
 	is "... DKMS has built the module" "$(guest_module) $(guest_sources)" "$now vmprof-guest-$now"
 	runs "... removed again" in_root $remove
 	is "... nothing is left" "$(left "$before")" ""
-	is "... rpm knows of no such package" "$(in_root rpm -qa 'vmprof*')" ""
+	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""
 	umount -R "$root"
 }
 if command -v dkms > /dev/null && [ -e "/lib/modules/$KVER/build" ]; then
-	guest_life
+	guest_life rpm "rpm -U --nodeps" "rpm -e vmprof-guest-agent-dkms vmprof-guest-agent" "rpm -qa 'vmprof*'" "dkms autoinstall -k"
+	guest_life deb "dpkg --force-depends -i" "dpkg -P vmprof-guest-agent-dkms vmprof-guest-agent" \
+		"dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null" /etc/kernel/header_postinst.d/dkms
 else
-	skip "the guest's RPMs" "dkms or the headers of $KVER are missing"
+	skip "the guest's packages" "dkms or the headers of $KVER are missing"
 fi
 echo "1..$nr"
