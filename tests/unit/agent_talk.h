@@ -266,7 +266,7 @@ static inline struct vmp_agent_msg hear(void)
 	void *to;
 	int tries;
 
-	for (tries = 0; tries < (vmp_reader_busy(&agent.reader) ? 30 : 3); ) {
+	for (tries = 0; tries < (vmp_reader_busy(&agent.reader) ? 300 : 3); ) {
 		if (vmp_frame_next(&from_agent, &f, &payload)) {
 			assert_int_equal(vmp_agent_msg_parse(f.type, payload, f.len, &m), 0);
 			return m;

@@ -295,8 +295,8 @@ static void reply(int fd, uint64_t unique, const void *data, size_t len)
 		_exit(1);
 }
 
-/* One file, found and described like any other, which nobody can open */
-static void serve_fuse(int fd)
+/* One file, found and described like any other, which nobody can open: who tries is told of to @opens, and waits */
+static void serve_fuse(int fd, int opens)
 {
 	static char in[1 << 20];
 	const struct fuse_in_header *h = (const struct fuse_in_header *)in;
@@ -316,12 +316,14 @@ static void serve_fuse(int fd)
 			reply(fd, h->unique, &entry, sizeof(entry));
 		else if (h->opcode == FUSE_GETATTR)
 			reply(fd, h->unique, &attr, sizeof(attr));
+		else if (h->opcode == FUSE_OPEN && write(opens, "o", 1) < 0)
+			_exit(1);
 	}
 	_exit(0);
 }
 
 /* Return: the server, or -1: no FUSE here */
-static pid_t mount_fuse(const char *where)
+static pid_t mount_fuse(const char *where, int opens)
 {
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	char options[96];
@@ -334,7 +336,7 @@ static pid_t mount_fuse(const char *where)
 	}
 	pid = fork();
 	if (!pid)
-		serve_fuse(fd);
+		serve_fuse(fd, opens);
 	close(fd);
 	return pid;
 }
@@ -344,13 +346,18 @@ static void test_fuse(void **state)
 	char mounted[64], file[80];
 	struct stat st;
 	pid_t server;
+	int opens[2];
+	char c;
 
 	(void)state;
 	snprintf(mounted, sizeof(mounted), "%s/mounted", dir);
 	snprintf(file, sizeof(file), "%s/program", mounted);
 	assert_int_equal(mkdir(mounted, 0700), 0);
-	server = mount_fuse(mounted);
+	assert_int_equal(pipe(opens), 0);
+	server = mount_fuse(mounted, opens[1]);
+	close(opens[1]);
 	if (server < 0) {
+		close(opens[0]);
 		rmdir(mounted);
 		skip();			/* it takes root's rights and /dev/fuse */
 	}
@@ -358,6 +365,7 @@ static void test_fuse(void **state)
 	want(VMP_READ_FILE, file, st.st_dev, st.st_ino);
 	assert_int_equal(vmp_reader_ask(&reader, now_ms), 0);
 	wait_for_touch(minor(st.st_dev));
+	assert_int_equal(read(opens[0], &c, 1), 1);	/* the server has its request: nothing ends that but an answer */
 	assert_null(answer(100));
 	now_ms += VMP_READER_PATIENCE_MS;
 	assert_int_equal(vmp_reader_answer(&reader, now_ms)->status, -ETIMEDOUT);
@@ -375,6 +383,7 @@ static void test_fuse(void **state)
 
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
+	close(opens[0]);
 	assert_none_dying();
 	umount2(mounted, MNT_DETACH);
 	rmdir(mounted);

@@ -79,10 +79,10 @@ static void test_input(void **state)
 	assert_int_equal(vmp_child_start(&child, argv, PLENTY), 0);
 	assert_int_equal(write(child.fd, "hello\n", 6), 6);
 	p.fd = child.fd;
-	assert_int_equal(poll(&p, 1, 10000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(read(child.fd, buf, sizeof(buf)), 8);
 	assert_string_equal(buf, "<hello>\n");
-	assert_int_equal(poll(&p, 1, 10000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(read(child.fd, buf, sizeof(buf)), 0);
 	assert_int_equal(vmp_child_end(&child, 1), -1);
 }

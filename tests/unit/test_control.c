@@ -24,10 +24,10 @@ static void test_control(void **state)
 	if (!pid)
 		_exit(vmp_control_ask("status", &json) == 3 && json && !strcmp(json, "{}") ? 0 : 1);
 	assert_int_equal(vmp_control_fill(&c, p), 1);
-	assert_int_equal(poll(p, 1, 5000), 1);
+	assert_int_equal(poll(p, 1, 60000), 1);
 	vmp_control_accept(&c);
 	assert_int_equal(vmp_control_fill(&c, p), 2);
-	assert_int_equal(poll(p + 1, 1, 5000), 1);
+	assert_int_equal(poll(p + 1, 1, 60000), 1);
 	assert_int_equal(vmp_control_read(&c, p[1].fd, &k), VMP_CONTROL_STATUS);
 	vmp_control_reply(k, 'J', "{}", 0);
 	vmp_control_reply(k, 'X', "3", 1);

@@ -504,27 +504,22 @@ static void test_ssh(void **state)
 	pid_t pid;
 	FILE *f;
 	char path[128], line[64] = "";
-	int port = 0, i;
+	int port = gen_free_port();
 
 	(void)state;
 	if (access("/usr/sbin/sshd", X_OK) || access("/usr/bin/ssh", X_OK) || access(server(), X_OK))
 		skip();
 	sh("{ test $(id -u) != 0 || mkdir -p /run/sshd; } && ssh-keygen -q -t ed25519 -N '' -f hostkey && ssh-keygen -q -t ed25519 -N '' -f key &&"
 	   "cp key.pub authorized");
-	for (i = 0; i < 20 && !*line; i++) {
-		port = 20000 + (getpid() * 7 + i * 131) % 20000;
-		sh("printf 'Port %d\\nListenAddress 127.0.0.1\\nHostKey %s/hostkey\\nAuthorizedKeysFile %s/authorized\\n"
-		   "PidFile %s/sshd.pid\\nStrictModes no\\nUsePAM no\\nPasswordAuthentication no\\nKbdInteractiveAuthentication no\\n"
-		   "Subsystem sftp %s\\n' > sshd_config", port, dir, dir, dir, server());
-		sh("/usr/sbin/sshd -f %s/sshd_config -E %s/sshd.log; for i in 1 2 3 4 5 6 7 8 9 10; do"
-		   " test -s sshd.pid && break; sleep 0.1; done; true", dir, dir);
-		snprintf(path, sizeof(path), "%s/sshd.pid", dir);
-		f = fopen(path, "r");
-		if (f && !fgets(line, sizeof(line), f))
-			*line = 0;
-		if (f)
-			fclose(f);
-	}
+	sh("printf 'Port %d\\nListenAddress 127.0.0.1\\nHostKey %s/hostkey\\nAuthorizedKeysFile %s/authorized\\n"
+	   "PidFile %s/sshd.pid\\nStrictModes no\\nUsePAM no\\nPasswordAuthentication no\\nKbdInteractiveAuthentication no\\n"
+	   "Subsystem sftp %s\\n' > sshd_config", port, dir, dir, dir, server());
+	sh("/usr/sbin/sshd -f %s/sshd_config -E %s/sshd.log; for i in $(seq 600); do test -s sshd.pid && break; sleep 0.1; done", dir, dir);
+	snprintf(path, sizeof(path), "%s/sshd.pid", dir);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
 	pid = atoi(line);
 	assert_true(pid > 1);
 	snprintf(vm.objects.host, sizeof(vm.objects.host), "127.0.0.1");
