@@ -86,7 +86,8 @@ is "what it told before is in the report" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "burn-a" and .samples > 50)] | length')" 1
 
 # --- doctor with all in place
-ok "doctor finds nothing in the way" vmprof doctor --domain web01
+# the agent has what it was sent meanwhile before it
+ok "doctor finds nothing in the way" lab_wait 30 vmprof doctor --domain web01
 output=$(vmprof doctor --domain web01)
 like "... hears the agent" "$output" "^ok  web01: the agent answers"
 like "... and its clock agrees" "$output" "^ok  web01: the agent's clock agrees"

@@ -105,9 +105,11 @@ is "they are the VM's own, without steal and counts" \
 	"$(grep '^I' both | grep -vc " vm=$vm .* flags=[VLI]* ")" 0
 at_least "cycles between the other samples are still the period in the mean" "$(mean both cycles)" 190000
 # all six counters of a pCPU are in use by it
-ringdump dump -q -p "$vm" -n 200000 -i 150000 -s 10 >held 2>&1 &
-sleep 3
+ringdump dump -q -p "$vm" -n 200000 -i 150000 -s 240 >held 2>&1 &
+reader=$!
+lab_wait 30 grep -q started held
 like "doctor sees that counters are taken" "$(vmprof doctor 2>&1)" '^!!  CPU 0 has not two counters free, others hold them'
+kill $reader
 wait
 like "... and free again" "$(vmprof doctor 2>&1)" '^ok  two counters are free on each CPU'
 ringdump dump -p "$vm" -e 4:0xc2 -n 50000 -s 2 >branches 2>&1
