@@ -33,7 +33,7 @@ async function open(name, content) {
 	const context = await browser.newContext({ acceptDownloads: true, viewport: { width: 1280, height: 900 } });
 	const page = await context.newPage();
 	const got = { trouble: [] };
-	page.setDefaultTimeout(20000);
+	page.setDefaultTimeout(60000);
 	page.on('console', (m) => {
 		const said = m.text().match(/^Importing (?:as|from) (.*)/);
 		if (said)

@@ -330,38 +330,54 @@ async function picture() {
 	ok(whole.readUInt32BE(20) > 2000, `that of the whole page is longer: ${whole.readUInt32BE(20)}`);
 }
 
-// What a person does takes no time that they notice.  Other work of the machine's only adds to it: the best of up to five counts.
+// How many times as long as where the limits below were set a piece of work takes here and now, which nothing of ours can
+// make slower; the least of three, for a pause of the machine's is no slow machine
+function slowness() {
+	const took = [1, 2, 3].map((x) => {
+		const begun = performance.now();
+		for (let i = 0; i < 30000000; i++)
+			x = (Math.imul(x, 1664525) + 1013904223) | 0;
+		return performance.now() - begun + (x & 0);
+	});
+	return Math.max(1, Math.min(...took) / PIECE);
+}
+
+// What a person does takes no time that they notice.  Other work of the machine's only adds to it: the best of up to five counts,
+// and where all of the machine is slow the limit is as much higher.
 async function quick(page, name, act) {
-	let ms;
+	let ms, limit;
 	await pause(page);
 	for (let i = 0; i < 5; i++) {
 		await act();
 		ms = await pause(page);
-		if (ms < CLICK)
+		limit = Math.round(CLICK * slowness());
+		if (ms < limit)
 			break;
 	}
-	ok(ms < CLICK, `${name}: the longest pause is ${ms} ms`);
+	ok(ms < limit, `${name}: the longest pause is ${ms} ms, less than ${limit}`);
 }
 
 // A session of a million samples.  On the machine of docs/benchmarks.md, with three other programs that compute: something is shown after
-// 230 to 400 ms, the longest pause while it opens is 170 to 490 ms, and none of what is done then takes 50 ms, the least that is told.
-const CLICK = 100, OPEN = 400, SHOWN = 1500;
+// 230 to 400 ms, the longest pause while it opens is 170 to 490 ms, and none of what is done then takes 50 ms, the least that is told.  A piece of
+// slowness() takes 33 ms of a CPU there.
+const CLICK = 100, OPEN = 400, SHOWN = 1500, PIECE = 35;
 
 async function million() {
 	const file = join(dir, 'million.html');
 	const bytes = statSync(file).size;
 	ok(bytes < 5000000, `the page of a million samples has ${bytes} bytes`);
-	let page, first, ms;
+	let page, first, ms, slow;
 	for (let i = 0; i < 5; i++) {
 		await page?.context().close();
 		page = await open(file);
 		first = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
 		ms = await pause(page);
-		if (first < SHOWN && ms < OPEN)
+		slow = slowness();
+		if (first < SHOWN * slow && ms < OPEN * slow)
 			break;
 	}
-	ok(first < SHOWN, `it shows something after ${Math.round(first)} ms`);
-	ok(ms < OPEN, `while it opens, the longest pause is ${ms} ms`);
+	ok(first < SHOWN * slow, `it shows something after ${Math.round(first)} ms, less than ${Math.round(SHOWN * slow)}`);
+	ok(ms < OPEN * slow, `while it opens, the longest pause is ${ms} ms, less than ${Math.round(OPEN * slow)}`);
 	const crumbs = () => text(page, '.crumbs');
 	await quick(page, 'a click that zooms into the flame view', async () => {
 		await page.click('#flame .box >> nth=1');
