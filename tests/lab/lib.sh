@@ -136,7 +136,7 @@ lab_guest_port_open()
 # lab_ssh then uses.
 lab_guest_wait()
 {
-	local name=$1 limit=${2:-180} start=$SECONDS
+	local name=$1 limit=${2:-400} start=$SECONDS
 	lab_guest_hang_up "$name"
 	while :; do
 		if lab_guest_port_open "$name" 2>/dev/null &&
@@ -238,7 +238,7 @@ lab_guest_reboot()
 	lab_guest_hang_up "$1"
 	sleep 2
 	while :; do
-		lab_guest_wait "$1" "${2:-180}" || return
+		lab_guest_wait "$1" "${2:-400}" || return
 		after=$(lab_ssh "$1" cat /proc/sys/kernel/random/boot_id 2>/dev/null)
 		[ -z "$after" ] || [ "$after" = "$before" ] || return 0
 		sleep 1

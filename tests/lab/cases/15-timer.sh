@@ -9,7 +9,7 @@ asked=${timer_asked---event cpu-clock}
 case_guest web01 || bail "web01 is up"
 case_idle
 # what it still does after its boot is not looked at here
-lab_ssh web01 'timeout 60 systemctl is-system-running --wait' > /dev/null 2>&1
+lab_ssh web01 'timeout 240 systemctl is-system-running --wait' > /dev/null 2>&1
 f=/out/timer.vmprof
 rm -f $f
 case_guest_run web01 "timeout 600 /opt/burn/burn-a 100000000"

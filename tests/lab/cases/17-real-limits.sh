@@ -23,7 +23,7 @@ pass "web03 is up with a virtual PMU"
 like "the guest has a PMU of its own" "$(lab_ssh web03 dmesg)" "Performance Events: .*AMD PMU driver"
 case_idle
 # what it still does after its boot is not looked at here
-lab_ssh web03 'timeout 60 systemctl is-system-running --wait' > /dev/null 2>&1
+lab_ssh web03 'timeout 240 systemctl is-system-running --wait' > /dev/null 2>&1
 echo 25 > $sysctl/perf_cpu_time_max_percent
 echo 100000 > $sysctl/perf_event_max_sample_rate
 echo 1 > $sysctl/nmi_watchdog

@@ -41,6 +41,7 @@ f=/out/cloned.vmprof
 rm -f $f
 ok "start" vmprof start --domain web01 --domain web02 --period 500us --output $f
 sleep 12
+for d in web01 web02; do case_samples 1000 $d; done
 ok "stop" vmprof stop
 case_report $f
 # of those that the guest began with; short-lived ones of ssh and of systemd are each guest's own

@@ -75,7 +75,7 @@ like "... and how to start it" "$output" "systemctl start libvirtd"
 fails "doctor without libvirtd" vmprof doctor
 like "... marks it" "$output" "^!!  cannot connect to libvirt"
 systemctl start libvirtd.service
-lab_wait 30 virsh domstate web01 || fail "libvirtd is back"
+lab_wait 120 virsh domstate web01 || fail "libvirtd is back"
 
 fails "stop without a session" vmprof stop
 is "refused starts left no capture" "$(find $VMPROF_DIR -name '*.vmprof' 2> /dev/null | wc -l)" 0
@@ -94,7 +94,7 @@ vmprof start --domain web01 --output $f > /dev/null 2>&1 && vmprof stop > /dev/n
 before=$(md5sum < $f)
 lab_ssh web01 'systemctl kill -s STOP vmprof-agent'	# it is waited for
 vmprof start --domain web01 --output $f > /dev/null 2>&1 &
-lab_wait 30 test -e $f.new
+lab_wait 120 test -e $f.new
 kill -TERM $!
 wait $!
 is "a start that ends before it samples fails" $? 1

@@ -42,7 +42,7 @@ like "doctor says so" "$(vmprof doctor --domain web01)" "^--  web01: no agent an
 f=/out/agent-killed.vmprof
 vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail "start"
 lab_ssh web01 'systemctl unmask --runtime vmprof-agent; systemctl start vmprof-agent' 2> /dev/null
-ok "an agent that comes late is heard" lab_wait 60 agent_runs_again 0
+ok "an agent that comes late is heard" lab_wait 120 agent_runs_again 0
 before=$(agent hellos)
 # "gone" ends while the agent hears it; what runs while nobody hears gets page tables of the dead
 lab_ssh web01 'cp /opt/burn/burn-a /tmp/gone; cp /opt/burn/burn-b /tmp/unheard
@@ -50,7 +50,7 @@ lab_ssh web01 'cp /opt/burn/burn-a /tmp/gone; cp /opt/burn/burn-b /tmp/unheard
 lab_ssh web01 'systemctl mask --runtime vmprof-agent; systemctl kill -s KILL vmprof-agent; sleep 1
 	for i in 1 2 3 4 5 6 7 8; do /tmp/unheard 100; done
 	systemctl unmask --runtime vmprof-agent; systemctl restart vmprof-agent' 2> /dev/null
-ok "after kill -9 it is heard again" lab_wait 60 agent_runs_again "$before"
+ok "after kill -9 it is heard again" lab_wait 120 agent_runs_again "$before"
 lab_ssh web01 '/opt/burn/burn-a 300'
 lab_ssh web01 '/opt/burn/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
@@ -74,7 +74,7 @@ is "no sample was lost" "$(case_json .losses.driver.total)" 0
 # --- an agent that hangs when the session ends
 f=/out/agent-hangs.vmprof
 vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail "start"
-ok "the agent is heard" lab_wait 60 agent_runs_again 0
+ok "the agent is heard" lab_wait 120 agent_runs_again 0
 lab_ssh web01 '/opt/burn/burn-a 300; systemctl kill -s STOP vmprof-agent'
 begun=$SECONDS
 output=$(vmprof stop 2>&1)

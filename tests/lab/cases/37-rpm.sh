@@ -20,15 +20,15 @@ like "... and have a changelog" "$(in_guest rpm -q --changelog $agent)" "First p
 
 # --- the channel
 ok "the channel is plugged in" vmprof attach --domain web04
-ok "... that starts the agent" lab_wait 60 active
+ok "... that starts the agent" lab_wait 120 active
 ok "... with its module" loaded
 undisturbed "... and nothing else"
 virsh -q dumpxml web04 | sed -n "/<channel type='unix'>/,/<.channel>/p" > /run/lab/channel.xml
 ok "the channel is unplugged" virsh -q detach-device web04 /run/lab/channel.xml --live
-ok "... that stops the agent" lab_wait 60 inactive
+ok "... that stops the agent" lab_wait 120 inactive
 undisturbed "... and nothing else"
 ok "the channel is plugged in again" vmprof attach --domain web04
-ok "... the agent runs" lab_wait 60 active
+ok "... the agent runs" lab_wait 120 active
 
 # --- what the service may do
 is "it is no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent

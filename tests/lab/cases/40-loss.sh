@@ -34,7 +34,7 @@ sleep 3
 case_samples 1000
 dd if=/dev/zero of=$small/filler bs=4k > /dev/null 2>&1
 failed() { [ "$(vmprof status --json | jq -r .phase)" = failed ]; }
-ok "a full disk stops the sampling" lab_wait 30 failed
+ok "a full disk stops the sampling" lab_wait 120 failed
 like "status keeps the reason" "$(vmprof status)" "^error +cannot write .*No space left"
 interrupts=$(nmis)
 sleep 2
@@ -56,9 +56,9 @@ sleep 5
 case_samples 2000
 kill -9 "$(cat /run/vmprof/lock)"
 gone() { [ "$(cat /sys/module/vmprof/refcnt)" = 0 ]; }
-ok "kill -9 lets the module go" lab_wait 30 gone
+ok "kill -9 lets the module go" lab_wait 120 gone
 alone() { ! pgrep -x vmprof; }
-ok "no helper of it lives on" lab_wait 30 alone
+ok "no helper of it lives on" lab_wait 120 alone
 interrupts=$(nmis)
 sleep 2
 at_most "sampling has stopped" \

@@ -34,7 +34,7 @@ f=/out/all.vmprof
 ok "start --all" vmprof start --all --output $f --period 200000
 # the collector's connection is gone by that
 systemctl restart libvirtd.service
-ok "libvirtd restarts in the session" lab_wait 30 virsh -q domstate web01
+ok "libvirtd restarts in the session" lab_wait 120 virsh -q domstate web01
 ok "another domain starts" lab_guest_start web02 --mem 256
 joined() { vmprof status --json | jq -e '[.domains[] | select(.name == "web02" and .samples > 0)] | length == 1'; }
 ok "it joins the session" lab_wait 120 joined
@@ -61,6 +61,6 @@ is "its processes are named" \
 is "the file is closed with its index" "$(case_json .capture.closed)" true
 is "nothing was lost" "$(case_json ".losses.driver | to_entries | map(select(.value > 0)) | from_entries | tojson")" "{}"
 virsh -q undefine web01
-ok_in_lab "the module can be unloaded" lab_wait 30 rmmod vmprof
+ok_in_lab "the module can be unloaded" lab_wait 120 rmmod vmprof
 ok_in_lab "... and loaded again" modprobe vmprof
 finish

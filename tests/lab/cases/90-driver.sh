@@ -107,7 +107,7 @@ at_least "cycles between the other samples are still the period in the mean" "$(
 # all six counters of a pCPU are in use by it
 ringdump dump -q -p "$vm" -n 200000 -i 150000 -s 240 >held 2>&1 &
 reader=$!
-lab_wait 30 grep -q started held
+lab_wait 120 grep -q started held
 like "doctor sees that counters are taken" "$(vmprof doctor 2>&1)" '^!!  CPU 0 has not two counters free, others hold them'
 kill $reader
 wait
@@ -138,7 +138,7 @@ at_least "poll() wakes a reader that waits for half a ring" "$(sed -n 's/^W wake
 is "early enough to lose nothing" "$(total wake full)" 0
 ringdump dump -q -p "$vm" -n 200000 -s 60 >killed 2>&1 &
 reader=$!
-lab_wait 30 grep -q started killed
+lab_wait 120 grep -q started killed
 fails "the module cannot be unloaded while it samples" rmmod vmprof
 fails "nor a second session be started" ringdump dump -p "$vm" -s 1
 kill -9 $reader
@@ -148,7 +148,7 @@ is "kill -9 of the reader stops sampling" "$(lsmod | awk '$1 == "vmprof" { print
 # ------------------------------------------------------------- CPU hotplug
 ringdump dump -p "$vm" -n 200000 -s 120 >hotplug 2>&1 &
 reader=$!
-lab_wait 30 grep -q started hotplug
+lab_wait 120 grep -q started hotplug
 sleep 1
 echo 0 >/sys/devices/system/cpu/cpu1/online
 sleep 1
@@ -176,7 +176,7 @@ is "without a filter both are seen" "$(values all 'v["mode"] == 0' vm)" "$(print
 tiny_end g2
 tiny_end g1
 ok "the module unloads" rmmod vmprof
-lab_wait 30 modprobe -r kvm_amd
+lab_wait 120 modprobe -r kvm_amd
 modprobe vmprof
 like "without KVM's vendor module START says so" "$(ringdump dump -a -s 1 2>&1)" 'start: No such device'
 modprobe kvm_amd

@@ -68,6 +68,14 @@ case_json()
 	jq -r "$1" /run/lab/report.json
 }
 
+# case_share NAME PART WHOLE PERCENT - PART is so much of WHOLE, or more, but for three standard
+# deviations: of a row of some dozens of samples one more or less is a few percent
+case_share()
+{
+	at_least "$1 ($2 of $3)" \
+		"$(awk -v k="$2" -v n="$3" -v p="$4" 'BEGIN { p /= 100; print n ? (k + 3 * sqrt(n * p * (1 - p))) * 100 / n : 0 }')" "$4"
+}
+
 # case_agent_lost [DOMAIN] - what its agent lost
 case_agent_lost()
 {

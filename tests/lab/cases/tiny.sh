@@ -32,7 +32,7 @@ tiny()
 tiny_end()
 {
 	local pid
-	pid=$(cat "$1.pid") && kill "$pid" && lab_wait 30 sh -c "! kill -0 $pid"
+	pid=$(cat "$1.pid") && kill "$pid" && lab_wait 120 sh -c "! kill -0 $pid"
 }
 
 # The monitor's answer to a command
