@@ -3,6 +3,7 @@
  * test_debuginfod.c - files by build-id from servers: elfutils' own debuginfod and its client,
  * where they are installed, and servers of Python's that lie, hang or send too much.
  */
+#include "free_port.h"
 #include "gen.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static void serve(const char *script)
 	char url[64], number[16];
 	int i;
 
-	port = gen_free_port();
+	port = free_port();
 	snprintf(number, sizeof(number), "%d", port);
 	setenv("PORT", number, 1);
 	server = fork();

@@ -4,6 +4,7 @@
  * sftp-server, behind sshd and ssh where they are installed, else behind a script called ssh; and
  * how long is waited for those that the agent sends.
  */
+#include "free_port.h"
 #include "gen.h"
 
 #include <errno.h>
@@ -504,7 +505,7 @@ static void test_ssh(void **state)
 	pid_t pid;
 	FILE *f;
 	char path[128], line[64] = "";
-	int port = gen_free_port();
+	int port = free_port();
 
 	(void)state;
 	if (access("/usr/sbin/sshd", X_OK) || access("/usr/bin/ssh", X_OK) || access(server(), X_OK))
