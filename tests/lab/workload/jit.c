@@ -4,6 +4,7 @@
  *
  *	jit NAME SECONDS	tells of them in /tmp/perf-PID.map
  *	jit NAME SECONDS dump	in /tmp/jit-PID.dump, a jitdump file
+ *	jit NAME SECONDS 0xADDRESS	as the first, and the code lies there: above 47 bits only where page tables have five levels
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -93,17 +94,19 @@ int main(int argc, char **argv)
 {
 	made_fn heavy, light;
 	char path[64];
+	uintptr_t where;
 	uint8_t *code;
 	double end;
 
 	if (argc < 3)
 		return 2;
-	dump = argc > 3;
+	dump = argc > 3 && !strcmp(argv[3], "dump");
+	where = argc > 3 && !dump ? strtoull(argv[3], NULL, 16) : 0;
 	end = now() + atof(argv[2]);
 	snprintf(path, sizeof(path), dump ? "/tmp/jit-%d.dump" : "/tmp/perf-%d.map", getpid());
 	map = fopen(path, "w+");
-	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!map || code == MAP_FAILED || (dump && !begin_dump())) {
+	code = mmap((void *)where, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!map || code == MAP_FAILED || (where && code != (void *)where) || (dump && !begin_dump())) {
 		perror(path);
 		return 1;
 	}
