@@ -57,7 +57,7 @@ class Terminal:
         while time.monotonic() < end:
             got = condition(self)
             if got:
-                while select.select([self.fd], [], [], 0.02)[0] and self.read(0):
+                while select.select([self.fd], [], [], 0.05)[0] and self.read(0):
                     pass            # the rest of this picture, too
                 return got
             if not self.read(0.05):
