@@ -11,7 +11,7 @@
 
 enum column {
 	SHARE, SAMPLES, RUNS, RUNS_ERROR, CYCLES, ERROR, BY, INSNS, CPI, TIME, LBR, EQUATION1, P50, P95, SEEN, MISSED,
-	AFTER, AFTER_SAMPLES, AFTER_CYCLES, ELSE_CYCLES,
+	AFTER, AFTER_SAMPLES, AFTER_CYCLES, AFTER_ERROR, ELSE_SAMPLES, ELSE_CYCLES, ELSE_ERROR,
 	START, END, FUNCTION, MODULE, SIDE, DOMAIN, COLUMNS
 };
 
@@ -35,7 +35,10 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[AFTER] = { "after_mispredicted", "%After", VMP_SHEET_REAL, 2 },
 	[AFTER_SAMPLES] = { "samples_mispredicted", "Samples(m)", VMP_SHEET_REAL, 0 },
 	[AFTER_CYCLES] = { "cycles_mispredicted", "Cycles(m)", VMP_SHEET_REAL, 2 },
+	[AFTER_ERROR] = { "cycles_mispredicted_error", "+-", VMP_SHEET_REAL, 2 },
+	[ELSE_SAMPLES] = { "samples_predicted", "Samples(p)", VMP_SHEET_REAL, 0 },
 	[ELSE_CYCLES] = { "cycles_predicted", "Cycles(p)", VMP_SHEET_REAL, 2 },
+	[ELSE_ERROR] = { "cycles_predicted_error", "+-", VMP_SHEET_REAL, 2 },
 	[START] = { "start", "Start", VMP_SHEET_HEX },
 	[END] = { "end", "End", VMP_SHEET_HEX },
 	[FUNCTION] = { "function", "Function", VMP_SHEET_TEXT },
@@ -94,7 +97,10 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case AFTER: cell->real = percent(b->missed.n, b->n); break;
 	case AFTER_SAMPLES: cell->real = e->missed; break;
 	case AFTER_CYCLES: cell->real = e->cycles_missed; break;
+	case AFTER_ERROR: cell->real = e->missed_error; break;
+	case ELSE_SAMPLES: cell->real = e->samples - e->missed; break;
 	case ELSE_CYCLES: cell->real = e->cycles_predicted; break;
+	case ELSE_ERROR: cell->real = e->predicted_error; break;
 	default: place_cell(d, b, column, cell);
 	}
 }
@@ -131,13 +137,13 @@ static int passes(const struct branch_data *d, const struct branch_args *a, uint
 /* Columns that would be empty or all the same stay away. */
 static uint32_t hidden(const struct branch_data *d)
 {
-	const uint32_t after = 1U << AFTER | 1U << AFTER_SAMPLES | 1U << AFTER_CYCLES | 1U << ELSE_CYCLES;
+	const uint32_t errors = 1U << ERROR | 1U << AFTER_ERROR | 1U << ELSE_ERROR;
+	const uint32_t after = 1U << AFTER | 1U << AFTER_SAMPLES | 1U << AFTER_CYCLES | 1U << AFTER_ERROR |
+			       1U << ELSE_SAMPLES | 1U << ELSE_CYCLES | 1U << ELSE_ERROR;
 	uint32_t bits = after, i;
 
 	if (d->m->vms.nr < 2)
 		bits |= 1U << DOMAIN;
-	if (d->estimates->source != VMP_SOURCE_TIME)
-		bits |= 1U << ERROR;
 	if (d->estimates->source == VMP_SOURCE_CPI)
 		bits |= 1U << BY;
 	bits |= 1U << LBR;
@@ -147,6 +153,8 @@ static uint32_t hidden(const struct branch_data *d)
 		if (d->set->blocks.v[i].missed.n)
 			bits &= ~after;
 	}
+	if (d->estimates->source != VMP_SOURCE_TIME)
+		bits |= errors;
 	return d->estimates->source == VMP_SOURCE_LBR ? bits | 1U << LBR : bits;
 }
 

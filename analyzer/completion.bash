@@ -37,7 +37,8 @@ _vmprof()
 		blocks)
 			list='percent samples runs runs_error cycles cycles_error by instructions cpi cycles_time cycles_lbr
 				cycles_cpi p50 p95 seen mispredicted after_mispredicted
-				samples_mispredicted cycles_mispredicted cycles_predicted start end function module side domain'
+				samples_mispredicted cycles_mispredicted cycles_mispredicted_error
+				samples_predicted cycles_predicted cycles_predicted_error start end function module side domain'
 			;;
 		branches)
 			list='percent seen type mispredicted seen_mispredicted from to from_function to_function from_module

@@ -86,6 +86,20 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 	t->counters = n;
 }
 
+/* Windows of either event show how often mispredicted branches led to a block */
+static void count_parts(struct vmp_count *t, const struct vmp_kept_sample *s)
+{
+	uint32_t i, part;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct vmp_seen_as *seen = &t->seen_as[s->step[i]];
+
+		part = seen->block == VMP_NONE ? VMP_NONE : t->block[seen->block].part;
+		if (part != VMP_NONE)
+			__atomic_fetch_add(&t->m->parts[part].n[seen->missed][s->group], 1, __ATOMIC_RELAXED);
+	}
+}
+
 /*
  * What a sample in the code that a start's blocks have in common weighs; elsewhere 0.  In a row
  * of several starts that is by the code's length, which is right for samples of instructions.
@@ -120,7 +134,7 @@ static uint32_t land(struct vmp_count *t, const struct vmp_kept_sample *s, uint3
 	n = s->timed ? m->landings : m->seconds;
 	add64(&n[l - m->set->landings.v].n[s->group], 1);
 	if (s->timed && t->seen_as[s->landing].missed)
-		add64(&m->missed[l - m->set->landings.v], 1);
+		add64(&m->missed[l - m->set->landings.v].n[s->group], 1);
 	*weight = weight_of(t, l, s->timed);
 	return m->row_of[l->start];
 }
@@ -139,6 +153,7 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 	if (phase != VMP_NONE && cpi > 0)
 		add_phase(t, s, phase);
 	t->counts |= cpi > 0;
+	count_parts(t, s);
 	if (s->timed) {
 		t->phase = phase;
 		spread(t, s, cpi);
@@ -301,7 +316,7 @@ static void fetch_counts(const struct vmp_count *t, const struct vmp_kept_sample
 		__builtin_prefetch(&t->m->set->landings.v[number]);
 		__builtin_prefetch(&(s->timed ? t->m->landings : t->m->seconds)[number].n[s->group], 1);
 	}
-	for (i = 0; s->timed && i < s->nr; i++) {
+	for (i = 0; i < s->nr; i++) {
 		number = t->seen_as[s->step[i]].block;
 		if (number != VMP_NONE)
 			__builtin_prefetch(&t->block[number], 1);
@@ -312,7 +327,13 @@ static void fetch_landing(const struct vmp_count *t, const struct vmp_kept_sampl
 {
 	const struct vmp_measure *m = t->m;
 	const struct vmp_landing *l;
+	uint32_t i, number;
 
+	for (i = 0; i < s->nr; i++) {
+		number = t->seen_as[s->step[i]].block;
+		if (number != VMP_NONE && t->block[number].part != VMP_NONE)
+			__builtin_prefetch(&m->parts[t->block[number].part], 1);
+	}
 	if (s->landing == VMP_NONE)
 		return;
 	l = &m->set->landings.v[t->seen_as[s->landing].number];
@@ -357,12 +378,15 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 	if (!t->seen_as || !t->block || !t->place)
 		return -ENOMEM;
 	for (i = 0; i < set->blocks.nr; i++)
-		t->block[i] = (struct vmp_count_block){ .insns = set->blocks.v[i].insns, .hist = m->hist_of[i] };
+		t->block[i] = (struct vmp_count_block){
+			.insns = set->blocks.v[i].insns, .hist = m->hist_of[i], .part = m->part_of[i],
+		};
 	for (i = 0; i < nr; i++) {
 		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);
 
 		t->seen_as[i] = (struct vmp_seen_as){
-			raw->target, { raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : raw->missed },
+			.number = raw->target & INT32_MAX, .missed = !!raw->missed,
+			.block = raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,
 		};
 	}
 	return 0;

@@ -12,11 +12,9 @@
 
 /* What a raw became */
 struct vmp_seen_as {
-	uint32_t number;	/* of the unit or landing */
-	union {
-		uint32_t block;		/* of a unit; VMP_NONE none */
-		uint32_t missed;	/* to a landing a mispredicted branch led */
-	};
+	uint32_t number : 31;	/* of the unit or landing */
+	uint32_t missed : 1;	/* a mispredicted branch led there */
+	uint32_t block;		/* of a unit; VMP_NONE none */
 };
 
 /* All that a step of a window touches of its block: half a line of cache */
@@ -24,7 +22,8 @@ struct vmp_count_block {
 	struct vmp_cpi cpi;
 	uint32_t insns;
 	uint32_t hist;		/* VMP_NONE none */
-	uint64_t reserved;
+	uint32_t part;		/* VMP_NONE none */
+	uint32_t reserved;
 };
 
 /* A sample that pairs are counted of */

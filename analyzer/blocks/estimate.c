@@ -23,6 +23,7 @@ const char *vmp_source_key(enum vmp_source source)
 /* Blocks, without one group */
 struct without {
 	double *executions, *cycles;
+	double *missed;		/* samples in runs to which a mispredicted branch led */
 };
 
 /* Groups that a thread leaves out, as many together as there are lanes */
@@ -125,6 +126,8 @@ double vmp_error_of(const double without[VMP_GROUPS])
 	int g;
 
 	for (g = 0; g < VMP_GROUPS; g++) {
+		if (!isfinite(without[g]))
+			return NAN;
 		sum += without[g];
 		squares += without[g] * without[g];
 	}
@@ -143,6 +146,40 @@ static void widen(struct vmp_estimate *b)
 		b->executions_error = b->executions * part;
 }
 
+/* Share of a block's runs to which a mispredicted branch led, without one group; NAN: no window shows it */
+static double missed_part(const struct vmp_measure *m, uint32_t block, int group)
+{
+	const struct vmp_part *p;
+	double n[2] = { 0, 0 };
+	int g;
+
+	if (m->part_of[block] == VMP_NONE)
+		return 0;
+	p = &m->parts[m->part_of[block]];
+	for (g = 0; g < VMP_GROUPS; g++) {
+		n[0] += g == group ? 0 : p->n[0][g];
+		n[1] += g == group ? 0 : p->n[1][g];
+	}
+	return n[1] / (n[0] + n[1]);
+}
+
+/* The same figures as part() finds, without each group; where one needs a certain group, nothing is known of its error. */
+static void part_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS], uint32_t block)
+{
+	double missed[VMP_GROUPS], predicted[VMP_GROUPS];
+	int g;
+
+	for (g = 0; g < VMP_GROUPS; g++) {
+		double runs = missed_part(e->m, block, g), cycles = without[g].cycles[block];
+		double after = without[g].missed[block] * e->period / without[g].executions[block];
+
+		missed[g] = after / runs;
+		predicted[g] = (cycles - after) / (1 - runs);
+	}
+	e->block[block].missed_error = vmp_error_of(missed);
+	e->block[block].predicted_error = vmp_error_of(predicted);
+}
+
 static void take_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS])
 {
 	double executions[VMP_GROUPS], cycles[VMP_GROUPS];
@@ -157,6 +194,7 @@ static void take_errors(struct vmp_estimates *e, const struct without without[VM
 		e->block[i].executions_error = vmp_error_of(executions);
 		e->block[i].error = vmp_error_of(cycles);
 		widen(&e->block[i]);
+		part_errors(e, without, i);
 	}
 }
 
@@ -171,26 +209,28 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 	for (g = 0; g < VMP_GROUPS; g++) {
 		without[g].executions = calloc(blocks, sizeof(double));
 		without[g].cycles = calloc(blocks, sizeof(double));
+		without[g].missed = calloc(blocks, sizeof(double));
 		if (units)
 			e->unit_without[g] = calloc(nr, sizeof(*e->unit_without[g]));
-		if (!without[g].executions || !without[g].cycles || (units && !e->unit_without[g]))
+		if (!without[g].executions || !without[g].cycles || !without[g].missed || (units && !e->unit_without[g]))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* As the samples of each landing themselves are shared out */
-static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s)
+static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s, struct without without[VMP_GROUPS])
 {
 	const struct vmp_set *set = e->m->set;
 	uint32_t i, b, first;
+	int g;
 
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *l = &set->landings.v[i];
 		uint64_t at = set->points.points.v[l->at].addr;
-		double all = 0;
+		double all = 0, missed = vmp_groups_without(&e->m->missed[i], VMP_GROUPS);
 
-		if (!e->m->missed[i])
+		if (!(missed > 0))
 			continue;
 		first = vmp_set_first_block(set, l->start);
 		while (first < set->blocks.nr && set->blocks.v[first].start == l->start &&
@@ -198,8 +238,12 @@ static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s)
 			first++;
 		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
 			all += s->block[b];
-		for (b = first; all > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
-			e->block[b].missed += (double)e->m->missed[i] * s->block[b] / all;
+		for (b = first; all > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
+			e->block[b].missed += missed * s->block[b] / all;
+			for (g = 0; g < VMP_GROUPS; g++)	/* a group less is so much less of it */
+				without[g].missed[b] += vmp_groups_without(&e->m->missed[i], g) * s->block[b] / all *
+					VMP_GROUPS / (VMP_GROUPS - 1);
+		}
 	}
 }
 
@@ -217,7 +261,7 @@ static int timed(struct vmp_estimates *e, int units)
 	if (!err) {
 		vmp_chain_solve(&c, &all);
 		take(e, &all);
-		share_missed(e, &all);
+		share_missed(e, &all, without);
 		err = solve_all_groups(e, &c, &all, without);
 	}
 	if (!err)
@@ -225,6 +269,7 @@ static int timed(struct vmp_estimates *e, int units)
 	for (g = 0; g < VMP_GROUPS; g++) {
 		free(without[g].executions);
 		free(without[g].cycles);
+		free(without[g].missed);
 	}
 	vmp_solutions_deinit(&all);
 	vmp_chain_deinit(&c);
@@ -245,7 +290,8 @@ static void untimed(struct vmp_estimates *e)
 		const struct vmp_cpi *s = &e->m->cpi[i];
 		struct vmp_estimate *x = &e->block[i];
 
-		*x = (struct vmp_estimate){ .executions = NAN, .executions_error = NAN, .error = NAN };
+		*x = (struct vmp_estimate){ .executions = NAN, .executions_error = NAN, .error = NAN,
+			.missed_error = NAN, .predicted_error = NAN };
 		x->cycles[VMP_SOURCE_NONE] = x->cycles[VMP_SOURCE_TIME] = NAN;
 		x->cycles[VMP_SOURCE_CPI] = s->n && b->insns ?
 			(double)s->sum / VMP_CPI_ONE / (double)s->n * b->insns : NAN;
@@ -289,6 +335,10 @@ static void part(const struct vmp_block_code *b, struct vmp_estimate *e)
 		if (runs < 1 && e->samples - e->missed >= USABLE)
 			e->cycles_predicted = cycles * (1 - time) / (1 - runs);
 	}
+	if (e->source != VMP_SOURCE_TIME || isnan(e->cycles_missed))
+		e->missed_error = NAN;
+	if (e->source != VMP_SOURCE_TIME || isnan(e->cycles_predicted))
+		e->predicted_error = NAN;
 }
 
 /* Which figure the summary uses for a block */

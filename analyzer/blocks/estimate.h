@@ -24,6 +24,7 @@ struct vmp_estimate {
 	double samples;		/* taken in it, shared out where blocks overlap */
 	double missed;		/* of these, in runs to which a mispredicted branch led */
 	double cycles_missed, cycles_predicted;	/* of one execution of either kind, by the source in use; NAN unknown */
+	double missed_error, predicted_error;	/* standard errors of these, by VMP_SOURCE_TIME; NAN unknown */
 	double executions;	/* in the session; NAN unknown */
 	double executions_error;	/* standard error; NAN unknown */
 	double cycles[VMP_SOURCE_NR];	/* of one execution; NAN unknown */
@@ -46,7 +47,7 @@ struct vmp_estimates {
 	double doubted_samples;
 };
 
-/** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group. */
+/** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group.  NAN: one of these is unknown. */
 double vmp_error_of(const double without[VMP_GROUPS]);
 
 /**

@@ -52,6 +52,19 @@ static int make_hists(struct vmp_measure *m)
 	return m->hists ? 0 : -ENOMEM;
 }
 
+static int make_parts(struct vmp_measure *m)
+{
+	uint32_t i, n = 0;
+
+	m->part_of = malloc((m->set->blocks.nr + 1) * sizeof(*m->part_of));
+	if (!m->part_of)
+		return -ENOMEM;
+	for (i = 0; i < m->set->blocks.nr; i++)
+		m->part_of[i] = m->set->blocks.v[i].missed.n ? n++ : VMP_NONE;
+	m->parts = calloc(n + 1, sizeof(*m->parts));
+	return m->parts ? 0 : -ENOMEM;
+}
+
 static int prepare(struct vmp_measure *m)
 {
 	const struct vmp_set *set = m->set;
@@ -64,6 +77,8 @@ static int prepare(struct vmp_measure *m)
 	if (!m->landings || !m->seconds || !m->missed || !m->cpi)
 		return -ENOMEM;
 	err = make_hists(m);
+	if (!err)
+		err = make_parts(m);
 	return err ? err : vmp_measure_rows(m);
 }
 
@@ -215,6 +230,8 @@ void vmp_measure_destroy(struct vmp_measure *m)
 	free(m->cpi);
 	free(m->hist_of);
 	free(m->hists);
+	free(m->part_of);
+	free(m->parts);
 	vmp_vec_free(&m->phase);
 	vmp_vec_free(&m->pairs);
 	free(m);

@@ -65,6 +65,11 @@ struct vmp_hist {
 	uint32_t n[VMP_HIST];
 };
 
+/* Of a block to which mispredicted branches led: steps of windows, those that they led to in the second row */
+struct vmp_part {
+	uint32_t n[2][VMP_GROUPS];
+};
+
 #define VMP_CPI_ONE	65536.0
 
 struct vmp_phase {
@@ -80,10 +85,12 @@ struct vmp_measure {
 	uint8_t *shared;	/* by row: it is of several starts */
 	struct vmp_common *common;	/* by point */
 	struct vmp_groups *landings, *seconds;	/* by landing: samples of either event */
-	uint64_t *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
+	struct vmp_groups *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
 	struct vmp_cpi *cpi;		/* by block */
 	uint32_t *hist_of;		/* by block; VMP_NONE: too few windows for a spread */
 	struct vmp_hist *hists;
+	uint32_t *part_of;		/* by block; VMP_NONE: no mispredicted branch led there */
+	struct vmp_part *parts;
 	VMP_VEC(struct vmp_phase) phase;
 	struct vmp_pairs pairs;
 	int counts;			/* some samples have cycles and instructions */

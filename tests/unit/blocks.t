@@ -46,11 +46,11 @@ run blocks --json --filter 'function == "main" && cpi > 5' "$capture" &&
 	json 'd["blocks"] and all(b["function"] == "main" and b["cpi"] > 5 for b in d["blocks"])'
 ok $? "vmprof blocks --filter"
 grep -q '%After\|Cycles(m)' "$tmp/out"; [ $? = 1 ]; ok $? "nothing was mispredicted: no columns of it"
-VMPROF_OBJCACHE=$tmp/missed run blocks "$tmp/missed/missed.vmprof" && grep -q '%After *Samples(m) *Cycles(m) *Cycles(p)' "$tmp/out"
+VMPROF_OBJCACHE=$tmp/missed run blocks "$tmp/missed/missed.vmprof" && grep -q '%After *Samples(m) *Cycles(m) *+- *Samples(p) *Cycles(p) *+-' "$tmp/out"
 ok $? "what ran behind mispredicted branches is shown apart"
 VMPROF_OBJCACHE=$tmp/missed run blocks --json "$tmp/missed/missed.vmprof"
-json '[(b["start"], round(b["after_mispredicted"]), 77 < b["cycles_mispredicted"] < 95, 23 < b["cycles_predicted"] < 29, b["samples_mispredicted"] > 400) for b in d["blocks"] if b["after_mispredicted"]] == [("0x101b", 25, True, True, True)]'
-ok $? "JSON has their share, cycles and samples"
+json '[(b["start"], round(b["after_mispredicted"]), 77 < b["cycles_mispredicted"] < 95, 23 < b["cycles_predicted"] < 29, b["samples_mispredicted"] > 400, abs(b["samples_mispredicted"] + b["samples_predicted"] - b["samples"]) < 2, 0.5 < b["cycles_mispredicted_error"] < 9, 0.1 < b["cycles_predicted_error"] < 3) for b in d["blocks"] if b["after_mispredicted"]] == [("0x101b", 25, True, True, True, True, True, True)]'
+ok $? "JSON has their share, cycles and samples, and the errors"
 VMPROF_OBJCACHE=$tmp/missed run branches --csv "$tmp/missed/missed.vmprof"
 python3 - "$tmp/out" << 'END'
 import csv, sys

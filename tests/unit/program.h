@@ -220,6 +220,7 @@ struct prog_run {
 	unsigned format;	/* VMPROF_LBR_* */
 	unsigned depth;		/* entries of the LBR */
 	int counts;		/* samples have cycles and instructions */
+	uint64_t seed;		/* of what goes by chance */
 };
 
 struct prog_sim {
@@ -314,7 +315,7 @@ static inline uint32_t prog_cost(struct prog_sim *s, int at)
 
 static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
 {
-	struct prog_sim s = { .g = g, .p = p, .run = run, .random = 1 };
+	struct prog_sim s = { .g = g, .p = p, .run = run, .random = run->seed + 1 };
 	uint64_t next = run->period, next_insns = run->instructions, n = 0;
 	int at = 0, i;
 

@@ -397,6 +397,71 @@ static void test_missed_own_cycles(void **state)
 	compare_missed(0.001);
 }
 
+#define SEEDS	40
+
+/*
+ * Figures of both kinds lie within their error about as often as an error from eight groups should: 65 %, and
+ * 91 % within two.  Samples at equal distances are spread more evenly than by chance: that makes errors rather too large.
+ */
+static void covers(const struct prog_run *run)
+{
+	int within[2] = { 0 }, all = 0, seed, kind;
+	struct prog_run other = *run;
+	uint32_t i;
+
+	for (seed = 0; seed < SEEDS; seed++) {
+		if (seed) {
+			forget();
+			begin("a");
+		}
+		missing_program();
+		other.seed = (uint64_t)seed * 7919;
+		simulate(&other);
+		for (i = 0; i < 2 * set->blocks.nr; i++) {
+			const struct vmp_block_code *b = &set->blocks.v[i / 2];
+			const struct vmp_estimate *e = &estimates->block[i / 2];
+			const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+			double cycles[2] = { (double)(t->cycles - t->missed_cycles), (double)t->missed_cycles };
+			double runs[2] = { (double)(t->runs - t->missed), (double)t->missed }, off;
+
+			kind = i % 2;
+			if (!t->missed)		/* its runs are all of one kind */
+				continue;
+			off = fabs((kind ? e->cycles_missed : e->cycles_predicted) - cycles[kind] / runs[kind]) /
+				(kind ? e->missed_error : e->predicted_error);
+			assert_true(isfinite(off));
+			within[0] += off < 1;
+			within[1] += off < 2;
+			all++;
+		}
+	}
+	if (getenv("SHOW"))
+		print_message("# of %d figures %d within one error, %d within two\n", all, within[0], within[1]);
+	assert_int_equal(all, 2 * SEEDS);
+	assert_true(within[0] > 0.5 * all && within[0] < 0.8 * all);
+	assert_true(within[1] > 0.83 * all);
+}
+
+static void test_missed_errors(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+
+	(void)state;
+	covers(&run);
+}
+
+static void test_missed_errors_by_two_events(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 2000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .instructions = 2503,
+	};
+
+	(void)state;
+	covers(&run);
+}
+
 /* Cycles in the branch records themselves */
 static void test_own_cycles(void **state)
 {
@@ -1338,6 +1403,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
