@@ -76,6 +76,21 @@ case_share()
 		"$(awk -v k="$2" -v n="$3" -v p="$4" 'BEGIN { p /= 100; print n ? (k + 3 * sqrt(n * p * (1 - p))) * 100 / n : 0 }')" "$4"
 }
 
+# case_same_code DOMAIN COPY BLOCKS - compare the copy of its kernel's code with what QEMU's monitor shows in the
+# running guest, at ten blocks of `vmprof blocks --json`; sets shown and differ
+case_same_code()
+{
+	local text at kept now
+	text=0x$(lab_ssh "$1" cat /proc/kallsyms | awk '$3 == "_stext" { print $1 }')
+	differ=0 shown=0
+	for at in $(jq -r '[.blocks[] | select(.side == "guest_kernel" and .module == "vmlinux" and .instructions != null) | .start] | unique | .[:10][]' "$3"); do
+		kept=$(od -An -v -tx1 -j $((0x4000 + at - (text & ~4095))) -N 16 "$2" | tr -d ' \n')
+		now=$(virsh -q qemu-monitor-command "$1" --hmp "x /16xb $at" | grep -o '0x[0-9a-f][0-9a-f]' | cut -c3- | tr -d '\n')
+		[ ${#now} = 32 ] && shown=$((shown + 1))
+		[ "$kept" = "$now" ] || { differ=$((differ + 1)); lab_note "$at: $kept in the copy, $now in the guest"; }
+	done
+}
+
 # case_agent_lost [DOMAIN] - what its agent lost
 case_agent_lost()
 {

@@ -45,14 +45,7 @@ at_least "blocks of the guest's kernel with instructions" \
 	"$(blocks_json '[.blocks[] | select(.side == "guest_kernel" and .module == "vmlinux" and .instructions != null)] | length')" 50
 # the same bytes as QEMU's monitor shows in the running guest
 copy=$(find "/var/cache/vmprof/objects/$(virsh -q domuuid web01 | head -n 1)"/x[0-9a-f] -type f -size +4M -newer /run/lab/before | head -n 1)
-text=0x$(lab_ssh web01 cat /proc/kallsyms | awk '$3 == "_stext" { print $1 }')
-differ=0 shown=0
-for at in $(blocks_json '[.blocks[] | select(.side == "guest_kernel" and .module == "vmlinux" and .instructions != null) | .start] | unique | .[:10][]'); do
-	kept=$(od -An -v -tx1 -j $((0x4000 + at - (text & ~4095))) -N 16 "$copy" | tr -d ' \n')
-	now=$(virsh -q qemu-monitor-command web01 --hmp "x /16xb $at" | grep -o '0x[0-9a-f][0-9a-f]' | cut -c3- | tr -d '\n')
-	[ ${#now} = 32 ] && shown=$((shown + 1))
-	[ "$kept" = "$now" ] || { differ=$((differ + 1)); lab_note "$at: $kept in the copy, $now in the guest"; }
-done
+case_same_code web01 "$copy" /run/lab/blocks.json
 at_least "blocks that the monitor shows" "$shown" 5
 is "... are the same in the copy" "$differ" 0
 finish
