@@ -17,7 +17,7 @@ installed() { in_guest rpm -qa --qf '"%{NAME}-%{RELEASE} "' | tr ' ' '\n' | grep
 others()
 {
 	in_guest 'systemctl list-units --plain --no-legend --state=active --type=service,socket,timer,path,mount,target | cut -d" " -f1 |
-			xargs -d "\n" systemctl show -p Id,MainPID' |
+			xargs -d "\n" systemctl show -p Id,MainPID --' |
 		awk -v RS= '{ gsub("\n", " "); print }' | sort |
 		grep -vE 'vmprof|user(-runtime-dir)?@|run-user-|sshd?@|systemd-(hostnamed|localed|timedated)'
 }
