@@ -87,7 +87,7 @@ made_up_dkms()
 # but what package managers write, and where other work in the root under this copy may write meanwhile
 everything()
 {
-	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /run/sshd -o -path /var/lib/rpm -o -path /root/.rpmdb \
+	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /run/sshd -o -path /var/lib/rpm -o -path /root/.rpmdb -o -path /root/.cache \
 		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache/debconf -o -path /var/cache/man -o -path /var/cache/ldconfig -o -path /etc/ld.so.cache \) -prune \
 		-o -printf '%M %U %G %p %l\n' | sort
 }
