@@ -385,9 +385,8 @@ static void test_real_code(void **state)
 								  (double)t->runs / sqrt(e->block[i].samples));
 		compared++;
 	}
-	assert_true(compared >= 8);
-	/* a thousand samples: errors are themselves uncertain, and what is off in its cycles is so in its runs */
-	assert_true(missed <= 2);
+	assert_true(compared >= 10);
+	assert_true(10 * missed <= compared);	/* a thousand samples: errors are themselves uncertain */
 	assert_true(blocks_in(set, "[vdso]", "") > 0);
 	check_stripped(set);
 	vmp_estimate_destroy(e);
