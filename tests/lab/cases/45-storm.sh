@@ -5,7 +5,7 @@
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have.
 . /src/tests/lab/cases/common.sh
-plan 37
+plan 42
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
