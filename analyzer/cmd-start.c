@@ -70,6 +70,15 @@ static int check_trigger(const struct vmp_session_opts *o)
 			event.name);
 		return -EINVAL;
 	}
+	if (o->random && event.is_timer) {
+		vmp_err("--random needs a performance counter: it does not go with %s", event.name);
+		return -EINVAL;
+	}
+	if (o->random && period > VMPROF_PERIOD_RANDOM_MAX) {
+		vmp_err("--random: a mean period of more than %llu events is too long; choose a shorter --period",
+			VMPROF_PERIOD_RANDOM_MAX);
+		return -EINVAL;
+	}
 	if (o->lbr.branches && event.is_timer) {
 		vmp_err("--lbr needs a performance counter: it does not go with %s", event.name);
 		return -EINVAL;
@@ -96,6 +105,10 @@ int cmd_start(int argc, char **argv)
 		  "events between two samples of a CPU, or a time such as 1ms;\n"
 		  "a time is turned into cycles at the TSC's frequency; default:\n"
 		  "1ms for cycles and cpu-clock, else a number that suits the event", &o.period },
+		{ "random", 'r', VMP_OPT_FLAG, NULL,
+		  "draw each period anew, --period is their mean: no place is sampled\n"
+		  "more or less often for what runs in step with the period, or\n"
+		  "because of the samples themselves", &o.random },
 		{ "cpi", 'i', VMP_OPT_FLAG, NULL,
 		  "sample instructions beside cycles, with the same period, so that\n"
 		  "the report has the cycles per instruction of each function", &o.cpi },

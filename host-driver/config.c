@@ -14,9 +14,10 @@
 
 #define VMPH_TIMER_MIN_NS	10000	/* perf makes any shorter cpu-clock period this long */
 
-static bool vmph_config_period(u64 period)
+static bool vmph_config_period(const struct vmprof_config *config, u64 period)
 {
-	return period >= VMPROF_PERIOD_MIN && period <= S64_MAX;
+	return period >= VMPROF_PERIOD_MIN &&
+	       period <= (config->flags & VMPROF_CFG_RANDOM ? VMPROF_PERIOD_RANDOM_MAX : S64_MAX);
 }
 
 static bool vmph_config_sane(const struct vmprof_config *config)
@@ -24,10 +25,10 @@ static bool vmph_config_sane(const struct vmprof_config *config)
 	if (config->size != sizeof(*config) || config->reserved0 || config->reserved1 ||
 	    memchr_inv(config->reserved, 0, sizeof(config->reserved)))
 		return false;
-	if (config->flags & ~(VMPROF_CFG_ALL | VMPROF_CFG_TIMER))
+	if (config->flags & ~(VMPROF_CFG_ALL | VMPROF_CFG_TIMER | VMPROF_CFG_RANDOM))
 		return false;
-	if (!vmph_config_period(config->period) ||
-	    (config->instruction_period && !vmph_config_period(config->instruction_period)))
+	if (!vmph_config_period(config, config->period) ||
+	    (config->instruction_period && !vmph_config_period(config, config->instruction_period)))
 		return false;
 	if (config->ring_bytes < VMPROF_RING_MIN || config->ring_bytes > VMPROF_RING_MAX ||
 	    !is_power_of_2(config->ring_bytes) || config->ring_bytes < PAGE_SIZE ||
@@ -87,7 +88,8 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 	    config->event_config == PERF_COUNT_SW_CPU_CLOCK)
 		timer = true;
 	if (timer) {
-		if (config->period < VMPH_TIMER_MIN_NS || config->instruction_period)
+		if (config->period < VMPH_TIMER_MIN_NS || config->instruction_period ||
+		    (config->flags & VMPROF_CFG_RANDOM))
 			return -EINVAL;
 		vmph_counters_attr(&session->attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
 				   config->period);
@@ -102,6 +104,7 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 		session->attr.config2 = config->event_config2;
 	}
 	session->timer = timer;
+	session->random = config->flags & VMPROF_CFG_RANDOM;
 	vmph_counters_attr(&session->second, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
 			   config->instruction_period);
 	err = vmph_counters_try(&session->attr);

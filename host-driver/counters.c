@@ -168,7 +168,7 @@ static int vmph_trigger_arm(struct vmph_cpu *cpu, struct vmph_trigger *trigger,
 	struct perf_event *event;
 	unsigned int i;
 
-	trigger->armed_interrupts = trigger->interrupts;
+	trigger->begun = (split ? VMPH_SAMPLE_NR : 1) * attr.sample_period;
 	for (i = 0; i < VMPH_SAMPLE_NR && vmph_counters_side(&attr, i, split); i++) {
 		event = vmph_sampling(cpu, &attr, handler);
 		if (IS_ERR(event)) {
@@ -188,6 +188,8 @@ int vmph_counters_arm(struct vmph_cpu *cpu)
 
 	memset(ctr->last_cycles, 0, sizeof(ctr->last_cycles));
 	memset(ctr->last_instructions, 0, sizeof(ctr->last_instructions));
+	if (session->random)
+		vmph_draw_init(&ctr->draw);
 
 	err = vmph_lbr_arm(cpu);
 	if (err)
@@ -221,15 +223,18 @@ static u64 vmph_true_count(const struct perf_event_attr *attr, u64 count, u64 cy
 	return count;
 }
 
-/* Overflows that the count asks for and that never came; each counter keeps a part of a period */
+/*
+ * Overflows that the count asks for and that never came: where it goes beyond the periods that
+ * were begun, those that the counters were in have ended, too.
+ */
 static void vmph_count_throttled(struct vmph_cpu *cpu, const struct vmph_trigger *trigger,
 				 u64 period, u64 count)
 {
-	u64 came = trigger->interrupts - trigger->armed_interrupts;
-	u64 due = count / period;
+	unsigned int counters = cpu->session->split ? VMPH_SAMPLE_NR : 1;
 
-	if (due > came + VMPH_SAMPLE_NR)
-		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED, due - came);
+	if (count >= trigger->begun + period)
+		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED,
+			       (count - trigger->begun) / period + counters);
 }
 
 /* Of this time, both sides */

@@ -14,6 +14,7 @@
 
 #include <linux/perf_event.h>
 #include <linux/types.h>
+#include "draw.h"
 
 #define VMPH_SAMPLE_NR	2	/* guest's, host's; or one for both */
 
@@ -21,13 +22,14 @@
 struct vmph_trigger {
 	struct perf_event *event[VMPH_SAMPLE_NR];	/* the first is NULL: not armed */
 	u64 interrupts;				/* overflows since the first START */
-	u64 armed_interrupts;			/* of them before it was armed */
+	u64 begun;				/* sum of the periods begun since it was armed */
 	u64 sum;				/* counted in the times before this one */
 };
 
 struct vmph_counters {
 	struct vmph_trigger main;		/* the session's event */
 	struct vmph_trigger second;		/* instructions, if wanted */
+	struct vmph_draw draw;			/* of random periods */
 	struct perf_event *cycles;		/* of both sides; NULL: not counted */
 	struct perf_event *instructions[VMPH_SAMPLE_NR];	/* guest's, host's; or one for both */
 	u64 mask;				/* bits of a counter */
@@ -71,6 +73,19 @@ void vmph_counters_disarm(struct vmph_cpu *cpu);
 
 /** vmph_counters_total() - Totals since the first START, of the counters only. Sleeps. */
 void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *stats);
+
+/**
+ * vmph_counters_next() - Note the period that perf has just begun; where they are random, draw the one behind it.
+ * @event: The one of @trigger that overflowed.
+ * Context: the overflow handler.
+ */
+static inline void vmph_counters_next(struct vmph_counters *ctr, struct vmph_trigger *trigger,
+				      struct perf_event *event, bool random)
+{
+	trigger->begun += event->hw.sample_period;
+	if (random)
+		event->hw.sample_period = vmph_draw(&ctr->draw, event->attr.sample_period);
+}
 
 /**
  * vmph_counters_delta() - Cycles and instructions since this pCPU's last overflow

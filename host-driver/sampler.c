@@ -220,12 +220,14 @@ static const struct vmph_branches *vmph_look_branches(struct vmph_cpu *cpu,
 	return &cpu->branches;
 }
 
-static void vmph_begin(struct vmph_cpu *cpu, struct vmph_trigger *trigger, struct vmph_view *view)
+static void vmph_begin(struct vmph_cpu *cpu, struct vmph_trigger *trigger, struct perf_event *event,
+		       struct vmph_view *view)
 {
 	struct vmprof_producer *page = cpu->ring.producer;
 
 	WRITE_ONCE(page->interrupts, page->interrupts + 1);
 	WRITE_ONCE(trigger->interrupts, trigger->interrupts + 1);
+	vmph_counters_next(&cpu->counters, trigger, event, cpu->session->random);
 	if (in_nmi())
 		view->flags |= VMPROF_SF_IRQ_NMI;
 }
@@ -269,7 +271,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
 	struct vmph_vcpu *waiter;
 
-	vmph_begin(cpu, &cpu->counters.main, &view);
+	vmph_begin(cpu, &cpu->counters.main, event, &view);
 	if (session->timer)
 		view.flags |= VMPROF_SF_TIMER;
 	if (vmph_counters_delta(&cpu->counters, event, &cycles, &instructions))
@@ -302,7 +304,7 @@ void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *dat
 	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
 	u64 tsc = rdtsc();
 
-	vmph_begin(cpu, &cpu->counters.second, &view);
+	vmph_begin(cpu, &cpu->counters.second, event, &view);
 	if (vmph_stray(&view) || !vmph_is_vmm(cpu, &view))
 		vmph_filtered(cpu);
 	else if (!vmph_look_vmm(cpu, regs, &view))

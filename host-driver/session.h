@@ -65,6 +65,7 @@ struct vmph_session {
 	bool started;			/* START has succeeded once */
 	struct perf_event_attr attr;	/* of the sampling events */
 	struct perf_event_attr second;	/* instructions; sample_period 0: not sampled */
+	bool random;			/* periods are drawn; sample_period is their mean */
 	bool split;			/* guest and host have one each */
 	bool timer;			/* attr is the cpu-clock */
 	bool want_counts;		/* cycles and instructions beside it */

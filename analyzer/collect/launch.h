@@ -14,6 +14,7 @@ struct vmp_session_opts {
 	const char *event;	/* NULL: cycles, or the timer where there is no PMU */
 	const char *period;	/* NULL: the event's usual one */
 	int cpi;		/* sample instructions, too */
+	int random;		/* the period is the mean of random ones */
 	struct vmp_lbr lbr;	/* record branches, too */
 	int no_kernel_text;	/* the kernels' code is not copied for branches */
 	const char *output;	/* NULL: below vmp_capture_dir() */

@@ -18,6 +18,10 @@
 #include "util/text.h"
 #include "util/units.h"
 
+/* Modules from these on know the second event, and random periods */
+#define CPI_VERSION	2
+#define RANDOM_VERSION	6
+
 /* -------------------------------------------------------- the domains */
 
 /* Return: 1 the channel is new: an agent in the guest starts only now */
@@ -112,6 +116,15 @@ static int find_domains(struct vmp_session *s)
 
 /* -------------------------------------------------- event and period */
 
+static int check_module(const struct vmp_session *s, const char *option, uint32_t version)
+{
+	if (s->driver.query.version >= version)
+		return 0;
+	vmp_err("%s: the loaded module vmprof is too old for it\n"
+		"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof", option);
+	return -EPROTO;
+}
+
 /* CPI needs two counters that overflow, cycles and instructions */
 static int check_cpi(const struct vmp_session *s)
 {
@@ -119,12 +132,17 @@ static int check_cpi(const struct vmp_session *s)
 		vmp_err("--cpi needs performance counters, which this host has not");
 		return -EOPNOTSUPP;
 	}
-	if (s->driver.query.version < 2) {
-		vmp_err("--cpi: the loaded module vmprof is too old for it\n"
-			"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof");
-		return -EPROTO;
+	return check_module(s, "--cpi", CPI_VERSION);
+}
+
+/* A timer has no random periods: those below 10 us would be as long */
+static int check_random(const struct vmp_session *s)
+{
+	if (s->event.is_timer) {
+		vmp_err("--random needs a performance counter, which this host has not; start without it");
+		return -EOPNOTSUPP;
 	}
-	return 0;
+	return check_module(s, "--random", RANDOM_VERSION);
 }
 
 static void tell_sampling(const struct vmp_session *s)
@@ -133,7 +151,7 @@ static void tell_sampling(const struct vmp_session *s)
 	unsigned int entries = s->driver.query.lbr_entries;
 	char text[128];
 
-	vmp_info("a sample every %s of %s%s",
+	vmp_info("a sample every %s%s of %s%s", s->opts->random ? "random periods, in the mean " : "",
 		 vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
 		 s->opts->cpi ? ", and every so many instructions" : "");
 	if (lbr->branches)
@@ -166,6 +184,8 @@ static int choose_event(struct vmp_session *s)
 	err = vmp_period_parse(s->opts->period, &s->event, s->tsc_khz, &s->period);
 	if (!err && s->opts->cpi)
 		err = check_cpi(s);
+	if (!err && s->opts->random)
+		err = check_random(s);
 	if (!err)
 		err = vmp_lbr_check(&s->opts->lbr, &s->driver.query);
 	if (!err)
@@ -177,7 +197,8 @@ static int configure(struct vmp_session *s)
 {
 	struct vmprof_config config = {
 		.flags = (s->opts->all ? VMPROF_CFG_ALL : 0) |
-			 (s->event.is_timer ? VMPROF_CFG_TIMER : 0),
+			 (s->event.is_timer ? VMPROF_CFG_TIMER : 0) |
+			 (s->opts->random ? VMPROF_CFG_RANDOM : 0),
 		.event_type = s->event.type,
 		.event_config = s->event.config,
 		.event_config1 = s->event.config1,
@@ -268,6 +289,8 @@ static void write_meta(struct vmp_session *s, FILE *f)
 		fputs(",\"lbr\":", f);
 		vmp_lbr_json(&s->opts->lbr, f);
 	}
+	if (s->opts->random)
+		fputs(",\"random\":true", f);
 	fprintf(f, ",\"period\":%" PRIu64 ",\"trigger\":\"%s\",\"command\":", s->period,
 		s->event.is_timer ? "timer" : "pmc");
 	fputs("\"vmprof start", f);

@@ -50,6 +50,14 @@ static uint64_t count(struct json_object *o, const char *key)
 	return json_object_get_uint64(v);
 }
 
+static int truth(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) && json_object_is_type(v, json_type_boolean) &&
+	       json_object_get_boolean(v);
+}
+
 int vmp_meta_session(struct vmp_model *m, const void *data, size_t len)
 {
 	struct json_object *o = parse(data, len);
@@ -67,6 +75,7 @@ int vmp_meta_session(struct vmp_model *m, const void *data, size_t len)
 	meta->version = text(m, o, "version", &err);
 	meta->period = count(o, "period");
 	meta->instruction_period = count(o, "instruction_period");
+	meta->random = truth(o, "random");
 	meta->cpus = (uint32_t)count(o, "cpus");
 	json_object_put(o);
 	return err;

@@ -6,11 +6,14 @@
 
 #define EVENTS_A_CPU	2	/* counters of one event: each keeps a part of a period */
 
-/* A sample's part of the total, where overflows are missing */
-static uint64_t stands_for(const struct vmp_driver_losses *d, uint64_t period, uint64_t count,
+/* A sample's part of the total, where overflows are missing or periods are random */
+static uint64_t stands_for(const struct vmp_model *m, uint64_t period, uint64_t count,
 			   uint64_t overflows)
 {
-	if (!overflows || count / period <= overflows + EVENTS_A_CPU * (uint64_t)d->cpus)
+	const struct vmp_driver_losses *d = &m->driver;
+
+	if (!overflows || !count ||
+	    (!m->meta.random && count / period <= overflows + EVENTS_A_CPU * (uint64_t)d->cpus))
 		return period;
 	return count / overflows;
 }
@@ -27,9 +30,9 @@ void vmp_weigh_init(struct vmp_model *m)
 	if (!m->meta.instruction_period || !m->meta.period)
 		return;
 	/* a throttled counter stands still: the ones that only count go on */
-	m->pair.cycles = stands_for(d, m->meta.period, most(d->event_count, d->cycles),
+	m->pair.cycles = stands_for(m, m->meta.period, most(d->event_count, d->cycles),
 				    d->interrupts - d->instruction_interrupts);
-	m->pair.instructions = stands_for(d, m->meta.instruction_period,
+	m->pair.instructions = stands_for(m, m->meta.instruction_period,
 					  most(d->instruction_count, d->instructions),
 					  d->instruction_interrupts);
 }

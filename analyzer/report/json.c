@@ -49,6 +49,8 @@ static void capture(FILE *out, const struct vmp_model *m, const char *path)
 	text(out, "vendor", vmp_model_name(m, m->meta.vendor));
 	text(out, "event", vmp_model_name(m, m->meta.event));
 	number(out, "period", m->meta.period);
+	if (m->meta.random)
+		fputs("\"random\":true,", out);
 	if (vmp_weigh_paired(m)) {
 		number(out, "instruction_period", m->meta.instruction_period);
 		text(out, "cpi_estimator", "two-events");

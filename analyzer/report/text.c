@@ -186,7 +186,7 @@ static void head(FILE *out, const struct vmp_profile *p, const char *path)
 	if (*s)
 		fprintf(out, ", event %s", vmp_text(safe, sizeof(safe), s, strlen(s)));
 	if (m->meta.period)
-		fprintf(out, ", period %" PRIu64, m->meta.period);
+		fprintf(out, ", %speriod %" PRIu64, m->meta.random ? "random, mean " : "", m->meta.period);
 	fputc('\n', out);
 }
 

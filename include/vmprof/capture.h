@@ -83,7 +83,8 @@ enum vmprof_cap_type {
 	/*
 	 * JSON object, source 0, first block.  Keys: "host", "release", "vendor",
 	 * "event", "period", "trigger" ("pmc" or "timer"), "command", "version",
-	 * "cpus"; "instruction_period" where instructions were sampled beside cycles;
+	 * "cpus"; "random": true where periods were drawn with the mean "period";
+	 * "instruction_period" where instructions were sampled beside cycles;
 	 * "lbr" where branches were recorded: {"branches": [...], "format": ...}, with
 	 * the words "kernel", "user", "cond", "call-rel", "call-ind", "ret", "jump-ind",
 	 * "jump-rel", "far", and "from-to", "from", "to" or "from-to-cycles".

@@ -51,10 +51,10 @@
 #include <linux/types.h>
 #include <linux/ioctl.h>
 
-#define VMPROF_UAPI_VERSION	5	/* 2: instruction_period, REC_INSTRUCTIONS,
+#define VMPROF_UAPI_VERSION	6	/* 2: instruction_period, REC_INSTRUCTIONS,
 					   guest_* with SF_STEAL; 3: lbr_*, REC_LBR;
 					   4: TASKS, guest_task, guest_tid, REC_TASK;
-					   5: guest_lack */
+					   5: guest_lack; 6: CFG_RANDOM */
 #define VMPROF_UAPI_COMPAT	1
 #define VMPROF_DEVICE		"/dev/vmprof"
 
@@ -117,10 +117,15 @@ struct vmprof_query {
 #define VMPROF_RING_MIN		(1U << 12)
 #define VMPROF_RING_MAX		(1U << 28)
 #define VMPROF_PERIOD_MIN	1000ULL		/* events, or ns for the timer */
+#define VMPROF_PERIOD_RANDOM_MAX	(1ULL << 56)	/* with VMPROF_CFG_RANDOM */
 
 /* vmprof_config.flags */
 #define VMPROF_CFG_ALL		(1U << 0)	/* every VM; vms is ignored */
 #define VMPROF_CFG_TIMER	(1U << 1)	/* cpu-clock; period in ns */
+#define VMPROF_CFG_RANDOM	(1U << 2)	/* each period is drawn from an exponential
+						   distribution with the mean period (or
+						   instruction_period): an overflow is as likely
+						   at each event.  Not with the timer */
 
 /* vmprof_config.lbr_branches and vmprof_rec_lbr.branches: what the processor's last
    branch record takes in.  The bits are those of LBR_SELECT, inverted (AMD64 APM
@@ -223,8 +228,9 @@ enum {
 	VMPROF_LOST_FULL	= 0,	/* ring full: the reader was too slow */
 	VMPROF_LOST_NESTED	= 1,	/* overflow inside a record being written */
 	VMPROF_LOST_STATE	= 2,	/* vCPU's guest state could not be read */
-	VMPROF_LOST_THROTTLED	= 3,	/* perf throttled the event: count/period minus
-					   overflows seen, known at STOP; the count is
+	VMPROF_LOST_THROTTLED	= 3,	/* perf throttled the event: what is counted beyond
+					   the periods that were begun, by the period,
+					   known at STOP; the count is
 					   that of a counter which goes on (cycles,
 					   instructions), else the event's own */
 	VMPROF_LOST_NR		= 8,

@@ -133,6 +133,7 @@ DO=work_of with_vmprof vmprof-process --period 100000
 DO=work_of with_perf perf-kvm-process kvm --host --guest record -a -e cycles -c 100000
 DO=still_of with_vmprof vmprof-idle --period 26000000
 DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26000000
+with_vmprof vmprof-random-100000 --period 100000 --random
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 with_vmprof vmprof-lbr-100000 --period 100000 --lbr any
 with_vmprof vmprof-lbr-from-100000 --period 100000 --lbr any --lbr-format from
@@ -148,8 +149,6 @@ rm -f /out/warm.exact
 lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
 spawn spawn-warm
 spawn spawn-none
-ends none
-ends none-again
 lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 sleep 2
 spawn spawn-idle
@@ -162,7 +161,15 @@ fact "agent-bytes $(($(collector '.domains[0].agent.bytes') - before)) $processe
 before=$(collector '.domains[0].agent.bytes')
 sleep 10
 fact "agent-bytes-idle $(($(collector '.domains[0].agent.bytes') - before)) 10"
-# the module alone: what it writes waits in its ring for the daemon
+vmprof stop > /dev/null 2>&1
+# the module alone: what it writes waits in its ring for the daemon; without it before and after
+lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
+ends warm
+ends none
+lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
+vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
+sleep 3
 lab_ssh web01 'systemctl kill -s STOP vmprof-agent'
 ends module
 before=$(collector '.domains[0].agent.bytes')
@@ -171,6 +178,9 @@ lab_wait 60 truth_domains ".agent.bytes > $before"
 sleep 3
 fact "ends-lost $(collector '[.domains[0].agent.lost[]] | add')"
 vmprof stop > /dev/null 2>&1
+lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
+ends none-again
+lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 
 # -------------------------------------------------------------------- gaps
 lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'

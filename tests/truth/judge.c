@@ -161,6 +161,7 @@ static void make_parts(const struct join *j, const struct group *g, uint32_t nr,
  * Interrupts come by the clock, also while the host handles a sample; they are taken right behind it,
  * a whole period before the next overflow.  The kernel's functions that handle them lose up to that
  * part of their samples, and its others have these; so has user code, whose own shares stay as they are.
+ * Where periods are random the next overflow is as likely there as anywhere.
  * Return: the part.
  */
 static double bias_of(const struct join *j)
@@ -168,8 +169,9 @@ static double bias_of(const struct join *j)
 	const struct exact *x = j->exact;
 	double lost = x->injected ? (double)x->behind / (double)x->injected : 0;
 
-	printf("  %.1f %% of %" PRIu64 " interrupts came while a sample was handled\n", 100 * lost, x->injected);
-	return lost;
+	printf("  %.1f %% of %" PRIu64 " interrupts came while a sample was handled%s\n", 100 * lost, x->injected,
+	       j->model->meta.random ? "; periods are random" : "");
+	return j->model->meta.random ? 0 : lost;
 }
 
 /* How likely a count is at least as far out, of a share that may lie between two ends */
@@ -297,12 +299,21 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 		CPI_SAMPLES_MIN, bad);
 }
 
+/* Random periods: each of the guest's cycles was an overflow with the same probability */
+static double chance_of_sides(const struct join *j, uint64_t period, uint64_t guest)
+{
+	const uint64_t overflows = j->cycles / period, of_guest = j->checks.main_guest;
+
+	if (j->model->meta.random)
+		return binomial_test(guest, of_guest, 1 / (double)period);
+	return binomial_test(overflows, of_guest < overflows ? of_guest : overflows, (double)guest / (double)j->cycles);
+}
+
 static void judge_sides(const struct join *j, uint64_t period, double level)
 {
 	const uint64_t guest = j->side[EXACT_GUEST] + j->side[EXACT_GUEST | EXACT_USER];
 	const uint64_t overflows = j->cycles / period;
-	double p = binomial_test(overflows, j->checks.main_guest < overflows ? j->checks.main_guest : overflows,
-				 (double)guest / (double)j->cycles);
+	double p = chance_of_sides(j, period, guest);
 
 	verdict(p >= level, "guest and host have their exact share",
 		"guest exact %.3f %%, sampled %.3f %% of %" PRIu64 " overflows, chance %.2g",
@@ -351,6 +362,7 @@ static uint64_t untaken(const struct exact *x, uint32_t of)
  * out a period that ran by while the interrupt of the one before was held back: one in 10,000 may be so.
  * Counters are armed and taken away one after the other, by a thread that may have to wait in between, while
  * those that are on make the emulator count: the periods of a whole session are known to 16 a CPU, its overflows to two.
+ * How many random periods there are is known to six standard errors besides.
  */
 static void judge_balance(const struct join *j, uint64_t period)
 {
@@ -365,6 +377,8 @@ static void judge_balance(const struct join *j, uint64_t period)
 	if (second)
 		due += j->insns / second;
 	slack = 16 * j->exact->cpus.nr + due / 10000;
+	if (j->model->meta.random)
+		slack += (uint64_t)(6 * sqrt((double)due));
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	told = samples + (j->checks.outside ? none : d->filtered + lost);

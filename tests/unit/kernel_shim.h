@@ -132,6 +132,7 @@ struct perf_event {
 	struct {
 		struct { u64 config; } branch_reg;
 		local64_t prev_count;
+		u64 sample_period;
 		u32 event_base_rdpmc;
 	} hw;
 	local64_t count;
@@ -166,6 +167,31 @@ struct perf_sample_data {
 	u64 sample_flags;
 	struct perf_branch_stack *br_stack;
 };
+
+/* ----------------------------------------------------------------- chance */
+
+struct rnd_state {
+	u64 state;
+};
+
+#define get_random_u64()	1ULL
+#define mul_u64_u32_shr(a, b, shift)	((u64)((unsigned __int128)(a) * (b) >> (shift)))
+#define max_t(type, a, b)	max((type)(a), (type)(b))
+
+static inline void prandom_seed_state(struct rnd_state *state, u64 seed)
+{
+	state->state = seed;
+}
+
+/* Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (2014), half of a number */
+static inline u32 prandom_u32_state(struct rnd_state *state)
+{
+	u64 z = state->state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (z ^ z >> 31) >> 32;
+}
 
 /* ------------------------------------------------- KVM, kprobes, the rest */
 

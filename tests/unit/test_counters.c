@@ -2,16 +2,18 @@
 /*
  * test_counters.c - the host module's counters and its way to the vCPU that runs, compiled as they
  * are, before a made-up perf and made-up kprobes: a PMU whose counters others hold, events for
- * guest and host, losses by throttling, a kernel without the symbol.
+ * guest and host, random periods, losses by throttling, a kernel without the symbol.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include "kernel_shim.h"
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include "../../host-driver/ring.c"
 #include "../../host-driver/counters.c"
+#include "../../host-driver/draw.c"
 #include "../../host-driver/compat/running_vcpu.c"
 
 /* --------------------------------------------------------- a made-up perf */
@@ -84,6 +86,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	event->pmu = (void *)&pmu;
 	event->count = perf.counts[perf.made];
 	event->hw.event_base_rdpmc = perf.made;
+	event->hw.sample_period = attr->sample_period;
 	perf.event[perf.made++] = event;
 	perf.left++;
 	if (!attr->disabled)
@@ -334,6 +337,77 @@ static void test_branches(void **state)
 	assert_int_equal(perf.left, 0);
 }
 
+/* How many of so many periods should be longer than @means times their mean, and how far off that may be: five standard errors */
+static void assert_longer(const u64 *period, u64 nr, u64 mean, double means)
+{
+	double p = exp(-means), n = 0;
+	u64 i;
+
+	for (i = 0; i < nr; i++)
+		n += period[i] > means * mean;
+	assert_true(fabs(n - nr * p) < 5 * sqrt(nr * p * (1 - p)));
+}
+
+static void test_draw(void **state)
+{
+	enum { NR = 1000000 };
+	static const double means[] = { 0.001, 0.01, 0.1, 0.5, 1, 1.5, 2, 3, 5, 8, 11 };
+	u64 *period = calloc(NR, sizeof(*period)), mean = 1000003, i;
+	double sum = 0, squares = 0, after = 0;
+	struct vmph_draw draw;
+
+	(void)state;
+	vmph_draw_init(&draw);
+	for (i = 0; i < NR; i++) {
+		period[i] = vmph_draw(&draw, mean);
+		assert_true(period[i] >= VMPH_PERIOD_LEAST);
+		sum += period[i];
+		squares += (double)period[i] * period[i];
+		after += i ? (double)period[i] * period[i - 1] : 0;
+	}
+	assert_true(fabs(sum / NR / mean - 1) < 5 / sqrt(NR));
+	/* the second moment is 2, the fourth 24; neighbours are independent: 1, and 3 of their product */
+	assert_true(fabs(squares / NR / mean / mean - 2) < 5 * sqrt(20. / NR));
+	assert_true(fabs(after / NR / mean / mean - 1) < 5 * sqrt(3. / NR) + 1. / NR);
+	for (i = 0; i < sizeof(means) / sizeof(means[0]); i++)
+		assert_longer(period, NR, mean, means[i]);
+	/* the ends of what a user may ask for */
+	for (i = 0; i < 1000; i++) {
+		assert_in_range(vmph_draw(&draw, VMPROF_PERIOD_MIN), VMPH_PERIOD_LEAST, 64 * VMPROF_PERIOD_MIN);
+		assert_true(vmph_draw(&draw, VMPROF_PERIOD_RANDOM_MAX) < 64 * VMPROF_PERIOD_RANDOM_MAX);
+	}
+	assert_int_equal(vmph_draw(&draw, 0), VMPH_PERIOD_LEAST);
+	free(period);
+}
+
+/* One overflow of the guest's event: perf has begun the next period before anyone hears of it */
+static void overflow(void)
+{
+	vmph_counters_next(&cpu.counters, &cpu.counters.main, perf.event[0], session.random);
+}
+
+static void test_random(void **state)
+{
+	u64 begun = 0, i;
+
+	(void)state;
+	perf.counters = 4;
+	session.want_counts = true;
+	session.random = true;
+	assert_int_equal(vmph_counters_arm(&cpu), 0);
+	for (i = 0; i < 100; i++) {
+		begun += perf.event[0]->hw.sample_period;
+		overflow();
+		assert_int_not_equal(perf.event[0]->hw.sample_period, 1000000);
+	}
+	assert_int_equal(perf.event[0]->attr.sample_period, 1000000);
+	/* the two that were running when both events were armed, and all behind them */
+	assert_int_equal(cpu.counters.main.begun, 2000000 + begun);
+	perf.event[0]->count = begun + 2000000 + 999999;
+	vmph_counters_disarm(&cpu);
+	assert_int_equal(producer.lost[VMPROF_LOST_THROTTLED], 0);
+}
+
 /* Overflows that the counters ask for and that did not come are lost by throttling */
 static void throttled(u64 guest, u64 host, u64 cycles, u64 came, u64 want)
 {
@@ -344,7 +418,8 @@ static void throttled(u64 guest, u64 host, u64 cycles, u64 came, u64 want)
 	perf.counts[1] = host;
 	perf.counts[2] = cycles;
 	assert_int_equal(vmph_counters_arm(&cpu), 0);
-	cpu.counters.main.interrupts += came;
+	while (came--)
+		overflow();
 	vmph_counters_disarm(&cpu);
 	assert_int_equal(producer.lost[VMPROF_LOST_THROTTLED], want);
 }
@@ -419,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sides, setup), cmocka_unit_test_setup(test_delta, setup),
 		cmocka_unit_test_setup(test_taken, setup),
 		cmocka_unit_test_setup(test_branches, setup), cmocka_unit_test_setup(test_throttled, setup),
+		cmocka_unit_test(test_draw), cmocka_unit_test_setup(test_random, setup),
 		cmocka_unit_test_setup(test_symbol, setup),
 	};
 

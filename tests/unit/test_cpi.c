@@ -179,6 +179,25 @@ static void test_throttled(void **state)
 	near(cpi_of(row(count(VMP_BY_FUNCTION), "slow")), 3);
 }
 
+/* Random periods: what a sample stands for is told by the totals, and output says that they are random. */
+static void test_random(void **state)
+{
+	struct vmprof_cap_totals t = {
+		.interrupts = 2990, .instruction_interrupts = 1010, .event_count = 2000000000, .cycles = 2000001000,
+		.instruction_count = 500000000, .instructions = 500000100,
+	};
+
+	(void)state;
+	write_capture(META(",\"instruction_period\":500000,\"random\":true"));
+	assert_int_equal(vmp_writer_block(g.w, VMPROF_CAP_TOTALS, 0, &t, sizeof(t), 0, 0), 0);
+	profiled_load();
+	assert_int_equal(model->pair.cycles, 2000001000 / 1980);
+	assert_int_equal(model->pair.instructions, 500000100 / 1010);
+	count(VMP_BY_FUNCTION);
+	gen_says(profiled_text(vmp_render_text), ", random, mean period 1000000\n");
+	gen_says(profiled_text(vmp_render_json), "\"period\":1000000,\"random\":true,");
+}
+
 /* Totals as an older version wrote them are still totals. */
 static void test_older_totals(void **state)
 {
@@ -363,7 +382,7 @@ static int write_captures(char *folder)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_older_totals), T(test_report),
+		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_random), T(test_older_totals), T(test_report),
 		T(test_none), T(test_one_event), T(test_exports), T(test_page),
 	};
 

@@ -314,7 +314,10 @@ static void refuse_configs(void)
 	REFUSE_CONFIG("no VM", nr_vms, 0, EINVAL);
 	REFUSE_CONFIG("VM 0", vms, (uintptr_t)&(uint32_t){ 0 }, EINVAL);
 	REFUSE_CONFIG("a bad pointer", vms, 8, EFAULT);
+	config.flags = VMPROF_CFG_RANDOM;
+	REFUSE_CONFIG("an endless period in the mean", period, VMPROF_PERIOD_RANDOM_MAX + 1, EINVAL);
 	config.flags = VMPROF_CFG_TIMER;
+	REFUSE_CONFIG("random periods of the timer", flags, VMPROF_CFG_TIMER | VMPROF_CFG_RANDOM, EINVAL);
 	REFUSE_CONFIG("instructions beside the timer", instruction_period, 1000000, EINVAL);
 	config.flags = 0;
 	config.event_config = 2;	/* page faults */

@@ -76,6 +76,8 @@ static void config_trigger(struct fuzz_worker *w, struct vmprof_config *c)
 	c->event_type = r % 16 ? 0 : (r >> 8) % 8;	/* PERF_TYPE_HARDWARE and others */
 	c->event_config = (r >> 12) % 16 ? (r >> 16) % 2 : (r >> 16) % 16;
 	c->period = 20000ULL << (r >> 20) % 10;
+	if ((r >> 52) % 4 == 0)
+		c->flags |= VMPROF_CFG_RANDOM;
 	if ((r >> 32) % 4 == 0)
 		c->instruction_period = 20000ULL << (r >> 36) % 10;
 	if ((r >> 44) % 2) {

@@ -14,7 +14,7 @@ all: $(patsubst %.i,%.s,$(wildcard *.i))
 	./cc1 -fpreprocessed -O2 -quiet $< -o $@
 END
 case_guest_run web01 'cd /opt/compile; while :; do ./make -s -j2 all; rm -f ./*.s; done'
-ok "a session" truth_session compile 3000 --period 150000
+ok "a session" truth_session compile 3000 --period 150000 --random
 lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
 case_report /out/compile.vmprof --group-by process
 at_least "the compiler's samples" "$(case_json '[.domains[0].rows[] | select(.process == "cc1").samples] | add')" 1000

@@ -6,6 +6,6 @@ truth_plan 1
 TRUTH_TURNS=3
 
 truth_guest
-ok "a session" truth_session idle 300 --period 100000
+ok "a session" truth_session idle 300 --period 100000 --random
 truth_judge idle --min 300
 finish
