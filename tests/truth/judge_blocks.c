@@ -160,11 +160,16 @@ static uint32_t insns_until(const struct vmp_set *set, uint32_t object, uint64_t
 	return n;
 }
 
-/* Cycles that lead to the first instruction of a piece */
+/*
+ * Cycles that lead to the first instruction of a piece.  One that crosses a page is a piece of its own; what leads to
+ * it in line was counted with the piece before.
+ */
 static double entry_cost(const struct piece *p, int by_branch)
 {
 	uint64_t entries = p->entries[0] + p->entries[1];
 
+	if (!by_branch && !p->entries[0])
+		return 0;
 	if (p->entries[by_branch])
 		return (double)p->led[by_branch] / (double)p->entries[by_branch];
 	return entries ? (double)(p->led[0] + p->led[1]) / (double)entries : 0;
