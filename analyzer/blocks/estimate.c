@@ -146,31 +146,15 @@ static void widen(struct vmp_estimate *b)
 		b->executions_error = b->executions * part;
 }
 
-/* Share of a block's runs to which a mispredicted branch led, without one group; NAN: no window shows it */
-static double missed_part(const struct vmp_measure *m, uint32_t block, int group)
-{
-	const struct vmp_part *p;
-	double n[2] = { 0, 0 };
-	int g;
-
-	if (m->part_of[block] == VMP_NONE)
-		return 0;
-	p = &m->parts[m->part_of[block]];
-	for (g = 0; g < VMP_GROUPS; g++) {
-		n[0] += g == group ? 0 : p->n[0][g];
-		n[1] += g == group ? 0 : p->n[1][g];
-	}
-	return n[1] / (n[0] + n[1]);
-}
-
 /* The same figures as part() finds, without each group; where one needs a certain group, nothing is known of its error. */
 static void part_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS], uint32_t block)
 {
 	double missed[VMP_GROUPS], predicted[VMP_GROUPS];
+	uint32_t number = e->m->part_of[block];
 	int g;
 
 	for (g = 0; g < VMP_GROUPS; g++) {
-		double runs = missed_part(e->m, block, g), cycles = without[g].cycles[block];
+		double runs = number == VMP_NONE ? 0 : vmp_part_missed(&e->m->parts[number], g), cycles = without[g].cycles[block];
 		double after = without[g].missed[block] * e->period / without[g].executions[block];
 
 		missed[g] = after / runs;

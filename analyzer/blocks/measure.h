@@ -70,6 +70,19 @@ struct vmp_part {
 	uint32_t n[2][VMP_GROUPS];
 };
 
+/** vmp_part_missed() - Share of its runs to which they led, without one group; VMP_GROUPS: of all.  NAN: no window shows it. */
+static inline double vmp_part_missed(const struct vmp_part *p, int group)
+{
+	double n[2] = { 0, 0 };
+	int g;
+
+	for (g = 0; g < VMP_GROUPS; g++) {
+		n[0] += g == group ? 0 : p->n[0][g];
+		n[1] += g == group ? 0 : p->n[1][g];
+	}
+	return n[1] / (n[0] + n[1]);
+}
+
 #define VMP_CPI_ONE	65536.0
 
 struct vmp_phase {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/clock.h"
 #include "collect/guestmem.h"
 #include "collect/housekeep.h"
 #include "collect/kcode.h"
@@ -79,9 +80,9 @@ static void lack(struct vmp_kcopy *k, const char *shown, const char *text)
 	vmp_warn("%s: no copy of its kernel's code, blocks of it have no instructions: %s", shown, text);
 }
 
-/* What was made (@err: or was not) goes into the cache, and is told */
+/* What was made (@err: or was not) since @begun_ns goes into the cache, and is told */
 static void finish(struct vmp_session *s, struct vmp_kcopy *k, int err, struct vmp_kcode *code, const char *owner,
-		   const char *shown)
+		   const char *shown, uint64_t begun_ns)
 {
 	char size[32], more[32];
 
@@ -96,7 +97,8 @@ static void finish(struct vmp_session *s, struct vmp_kcopy *k, int err, struct v
 	k->bytes = code->bytes;
 	k->missing = code->missing;
 	vmp_format_size(size, sizeof(size), k->bytes);
-	vmp_info("%s: copied its kernel's code, %s%s%s", shown, size, k->missing ? "; not there or too much: " : "",
+	vmp_info("%s: copied its kernel's code, %s in %.1f s%s%s", shown, size,
+		 (double)(vmp_now_ns() - begun_ns) / 1e9, k->missing ? "; not there or too much: " : "",
 		 k->missing ? vmp_format_size(more, sizeof(more), k->missing) : "");
 }
 
@@ -129,6 +131,7 @@ static int read_guest(struct vmp_vm *vm, const char *ksyms, size_t len, struct v
 void vmp_kcopy_guest(struct vmp_vm *vm)
 {
 	struct pollfd qemu = { .fd = vm->pidfd, .events = POLLIN };
+	uint64_t begun_ns = vmp_now_ns();
 	struct vmp_kcode code;
 	char *ksyms;
 	size_t len;
@@ -151,7 +154,7 @@ void vmp_kcopy_guest(struct vmp_vm *vm)
 			free(code.elf);
 			err = -EFAULT;
 		}
-		finish(vm->session, &vm->kcopy, err, &code, vm->dom.uuid, vm->dom.shown);
+		finish(vm->session, &vm->kcopy, err, &code, vm->dom.uuid, vm->dom.shown, begun_ns);
 	}
 }
 
@@ -161,6 +164,7 @@ void vmp_kcopy_host(struct vmp_session *s)
 {
 	struct vmp_kcore core = { .fd = -1 };
 	const struct vmp_kcode_reader reader = { vmp_kcore_code, &core };
+	uint64_t begun_ns = vmp_now_ns();
 	struct vmp_kcode code;
 	char *ksyms;
 	size_t len;
@@ -177,7 +181,7 @@ void vmp_kcopy_host(struct vmp_session *s)
 	} else {
 		err = vmp_kcode_make(ksyms, len, &reader, &code);
 		free(ksyms);
-		finish(s, &s->kcopy, err, &code, VMP_OBJKEY_HOST, "host");
+		finish(s, &s->kcopy, err, &code, VMP_OBJKEY_HOST, "host", begun_ns);
 	}
 	vmp_kcore_close(&core);
 }

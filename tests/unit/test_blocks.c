@@ -412,6 +412,40 @@ static void test_missed_errors_by_two_events(void **state)
 	covers(&run);
 }
 
+/* A block's runs, and how many of them a mispredicted branch led to, in each group of samples by itself */
+static void test_missed_groups(void **state)
+{
+	unsigned want[2][VMP_GROUPS] = { 0 };
+	const struct vmp_part *p;
+	double n[2] = { 0 };
+	uint64_t tsc;
+	int i;
+
+	(void)state;
+	begin_small();
+	for (tsc = 10001; tsc < 10401; tsc++) {
+		const struct prog_branch b[] = { { AT(4), AT(0) }, { AT(8), AT(0) } };
+		/* which group a sample is in; the first four have no mispredicted branch, the last one a good many */
+		int group = (int)(tsc * 0x9e3779b97f4a7c15ULL >> 61), missed = group > 3 && tsc % (9 - (unsigned)group) == 0;
+
+		gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(0), 1);
+		gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, 2, missed ? 2 : 0);
+		want[missed][group]++;
+		n[missed]++;
+	}
+	load_small();
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(set->blocks.nr, 1);
+	p = &measure->parts[measure->part_of[0]];
+	for (i = 0; i < VMP_GROUPS; i++) {
+		assert_int_equal(p->n[0][i], want[0][i]);
+		assert_int_equal(p->n[1][i], want[1][i]);
+		assert_true(fabs(vmp_part_missed(p, i) - (n[1] - want[1][i]) / (n[0] + n[1] - want[0][i] - want[1][i])) < 1e-12);
+	}
+	assert_true(want[1][7] > 10 && !want[1][3]);
+	assert_true(fabs(vmp_part_missed(p, VMP_GROUPS) - n[1] / 400) < 1e-12);
+}
+
 /* Cycles in the branch records themselves */
 static void test_own_cycles(void **state)
 {
@@ -906,6 +940,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),

@@ -144,8 +144,8 @@ lab_guest_workload web01 300
 ok "start beside a shell" vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $k
 case_samples 1500
 output=$(vmprof stop 2>&1)
-like "stop copies the guest's kernel's code" "$output" "web01: copied its kernel's code, [1-9][0-9.]* MiB"
-like "... and the host's" "$output" "host: copied its kernel's code, [1-9][0-9.]* MiB"
+like "stop copies the guest's kernel's code" "$output" "web01: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
+like "... and the host's" "$output" "host: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
 vmprof blocks --json $k > /run/lab/blocks.json
 blocks_json() { jq -r "$1" /run/lab/blocks.json; }
 like "the notes of the blocks tell" "$(vmprof blocks --limit 1 $k)" 'kernel code of web01 is a copy of its memory'
