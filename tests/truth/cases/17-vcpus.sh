@@ -10,15 +10,14 @@ truth_guest
 for vcpus in 1 4; do
 	lab_guest_destroy web01
 	ok "web01 is up with $vcpus vCPUs" case_guest web01 --vcpus $vcpus
-	pcpus=() periods=()
+	pcpus=()
 	for ((i = 0; i < vcpus; i++)); do
 		virsh -q vcpupin web01 $i $((i % 2))
 		case_guest_run web01 'while :; do /opt/burn/shor 33 100; done'
 	done
 	[ $vcpus != 1 ] || pcpus=(--pcpus some)
-	[ $vcpus != 1 ] || periods=(--random)
 	[ $vcpus -le 2 ] || pcpus=(--vcpus shared)
-	ok "a session" truth_session "quantum-$vcpus" 10000 --period 100000 --lbr any --cpi "${periods[@]}"
+	ok "a session" truth_session "quantum-$vcpus" 10000 --period 100000 --random --lbr any --cpi
 	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20
 done
 lab_guest_destroy web01
