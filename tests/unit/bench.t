@@ -119,8 +119,8 @@ done > "$tmp/log"
 session short 7 -1.00 not >> "$tmp/log"
 printf '%s\n' before '<!-- blocks: made by make bench-blocks -->' old '<!-- blocks: end -->' after > "$tmp/doc.md"
 LOG=$tmp/log DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/blocks reads a log"
-has '| libquantum | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: yes, 1 %: yes |'
-has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 3 %: no, 1 %: yes |'
+has '| libquantum | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | blocks: yes, function: yes |'
+has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 2 | 5.40 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | blocks: no, function: yes |'
 [ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
 	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 1 ]
 ok $? "the last run of each session is the one that is shown"
@@ -144,7 +144,7 @@ sums()
 		echo "$line" > "$tmp/run/$name.sums"
 	done
 }
-sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{cpi,lbr,lbr-from,lbr-to,lbr-call}-100000 vmprof-lbr-26000000 \
+sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{random,cpi,lbr,lbr-from,lbr-to,lbr-call}-100000 vmprof-lbr-26000000 \
 	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-g-100000
 sums '1000000 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
 sums '1900000 3800000 6000 600 5 4000 4' spawn-session
