@@ -168,8 +168,9 @@ static int vmph_trigger_arm(struct vmph_cpu *cpu, struct vmph_trigger *trigger,
 	struct perf_event *event;
 	unsigned int i;
 
-	trigger->begun = (split ? VMPH_SAMPLE_NR : 1) * attr.sample_period;
+	memset(trigger->begun, 0, sizeof(trigger->begun));
 	for (i = 0; i < VMPH_SAMPLE_NR && vmph_counters_side(&attr, i, split); i++) {
+		trigger->begun[i] = attr.sample_period;
 		event = vmph_sampling(cpu, &attr, handler);
 		if (IS_ERR(event)) {
 			vmph_trigger_end(trigger);
@@ -231,10 +232,11 @@ static void vmph_count_throttled(struct vmph_cpu *cpu, const struct vmph_trigger
 				 u64 period, u64 count)
 {
 	unsigned int counters = cpu->session->split ? VMPH_SAMPLE_NR : 1;
+	u64 begun = trigger->begun[0] + trigger->begun[1];
 
-	if (count >= trigger->begun + period)
+	if (count >= begun + period)
 		vmph_ring_lose(&cpu->ring, VMPROF_LOST_THROTTLED,
-			       (count - trigger->begun) / period + counters);
+			       (count - begun) / period + counters);
 }
 
 /* Of this time, both sides */

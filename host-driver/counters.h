@@ -22,7 +22,7 @@
 struct vmph_trigger {
 	struct perf_event *event[VMPH_SAMPLE_NR];	/* the first is NULL: not armed */
 	u64 interrupts;				/* overflows since the first START */
-	u64 begun;				/* sum of the periods begun since it was armed */
+	u64 begun[VMPH_SAMPLE_NR];		/* by event: count at which the period that runs ends */
 	u64 sum;				/* counted in the times before this one */
 };
 
@@ -76,15 +76,22 @@ void vmph_counters_total(struct vmph_counters *ctr, struct vmprof_cpu_stats *sta
 
 /**
  * vmph_counters_next() - Note the period that perf has just begun; where they are random, draw the one behind it.
+ * A random one may be over before perf begins it: then perf begins it anew, and forgets what was counted beyond
+ * the last; so what perf says is left of it is taken.
  * @event: The one of @trigger that overflowed.
  * Context: the overflow handler.
  */
 static inline void vmph_counters_next(struct vmph_counters *ctr, struct vmph_trigger *trigger,
 				      struct perf_event *event, bool random)
 {
-	trigger->begun += event->hw.sample_period;
-	if (random)
-		event->hw.sample_period = vmph_draw(&ctr->draw, event->attr.sample_period);
+	u64 *begun = &trigger->begun[event->attr.exclude_guest];
+
+	if (!random) {
+		*begun += event->hw.sample_period;
+		return;
+	}
+	*begun = local64_read(&event->count) + local64_read(&event->hw.period_left);
+	event->hw.sample_period = vmph_draw(&ctr->draw, event->attr.sample_period);
 }
 
 /**

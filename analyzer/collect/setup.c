@@ -151,9 +151,9 @@ static void tell_sampling(const struct vmp_session *s)
 	unsigned int entries = s->driver.query.lbr_entries;
 	char text[128];
 
-	vmp_info("a sample every %s%s of %s%s", s->opts->random ? "random periods, in the mean " : "",
-		 vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
-		 s->opts->cpi ? ", and every so many instructions" : "");
+	vmp_info("a sample every %s of %s%s%s", vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
+		 s->opts->cpi ? ", and every so many instructions" : "",
+		 s->opts->random ? ", in the mean of random periods" : "");
 	if (lbr->branches)
 		vmp_info("with each sample up to %u branches (%s), %u bytes", entries,
 			 vmp_lbr_text(text, lbr), vmp_lbr_bytes(lbr, entries));

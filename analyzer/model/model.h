@@ -36,7 +36,7 @@ struct vmp_meta {
 	uint32_t host, release, vendor, event, trigger, command, version;
 	uint32_t error;		/* what ended the session, if not the user */
 	uint64_t period;
-	int random;		/* it is the mean of random ones */
+	int random;		/* periods are drawn, period is their mean */
 	uint64_t instruction_period;	/* 0: instructions were not sampled */
 	uint32_t cpus;
 };

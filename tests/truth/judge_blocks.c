@@ -243,7 +243,7 @@ static void judge_function(const struct pieces *p, const struct vmp_model *m, co
 			   const struct vmp_block_code *hottest)
 {
 	const struct vmp_point *points = p->set->points.points.v, *of = &points[hottest->start];
-	const double bias = m->meta.random ? 0 : FUNCTION_OFF;
+	const double allowed = m->meta.random ? 0 : FUNCTION_OFF;
 	double samples = 0, cycles = 0, sampled, off;
 	const char *name = vmp_model_name(m, of->function);
 	char function[160];
@@ -261,10 +261,10 @@ static void judge_function(const struct pieces *p, const struct vmp_model *m, co
 	}
 	sampled = samples * e->period;
 	off = cycles > 0 ? sampled / cycles - 1 : NAN;
-	verdict(fabs(off) <= bias + FUNCTION_ERRORS / sqrt(samples), "the hottest function's time is exact",
+	verdict(fabs(off) <= allowed + FUNCTION_ERRORS / sqrt(samples), "the hottest function's time is exact",
 		"%s: %.0f cycles sampled, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
 		vmp_text(function, sizeof(function), name, strlen(name)), sampled, cycles, 100 * off,
-		100 * bias, FUNCTION_ERRORS, 100 / sqrt(samples));
+		100 * allowed, FUNCTION_ERRORS, 100 / sqrt(samples));
 }
 
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks)

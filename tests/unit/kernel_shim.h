@@ -133,6 +133,7 @@ struct perf_event {
 		struct { u64 config; } branch_reg;
 		local64_t prev_count;
 		u64 sample_period;
+		local64_t period_left;
 		u32 event_base_rdpmc;
 	} hw;
 	local64_t count;

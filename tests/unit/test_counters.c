@@ -86,7 +86,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
 	event->pmu = (void *)&pmu;
 	event->count = perf.counts[perf.made];
 	event->hw.event_base_rdpmc = perf.made;
-	event->hw.sample_period = attr->sample_period;
+	event->hw.sample_period = event->hw.period_left = attr->sample_period;
 	perf.event[perf.made++] = event;
 	perf.left++;
 	if (!attr->disabled)
@@ -380,32 +380,52 @@ static void test_draw(void **state)
 	free(period);
 }
 
-/* One overflow of the guest's event: perf has begun the next period before anyone hears of it */
+/* One overflow of the guest's event, of which so much more was counted: perf has begun the next period before anyone hears of it */
+static void overflow_late(u64 more)
+{
+	struct perf_event *event = perf.event[0];
+	u64 period = event->hw.sample_period;
+
+	event->count += event->hw.period_left + more;
+	event->hw.period_left = more < period ? period - more : period;
+	vmph_counters_next(&cpu.counters, &cpu.counters.main, perf.event[0], session.random);
+}
+
 static void overflow(void)
 {
-	vmph_counters_next(&cpu.counters, &cpu.counters.main, perf.event[0], session.random);
+	overflow_late(0);
 }
 
 static void test_random(void **state)
 {
-	u64 begun = 0, i;
+	u64 counted = 0, i;
 
 	(void)state;
 	perf.counters = 4;
 	session.want_counts = true;
 	session.random = true;
 	assert_int_equal(vmph_counters_arm(&cpu), 0);
-	for (i = 0; i < 100; i++) {
-		begun += perf.event[0]->hw.sample_period;
-		overflow();
+	for (i = 0; i < 1000; i++) {
+		overflow_late(i % 3 * 400000);		/* longer than many a period */
 		assert_int_not_equal(perf.event[0]->hw.sample_period, 1000000);
+		assert_int_equal(cpu.counters.main.begun[0], perf.event[0]->count + perf.event[0]->hw.period_left);
 	}
 	assert_int_equal(perf.event[0]->attr.sample_period, 1000000);
-	/* the two that were running when both events were armed, and all behind them */
-	assert_int_equal(cpu.counters.main.begun, 2000000 + begun);
-	perf.event[0]->count = begun + 2000000 + 999999;
+	counted = perf.event[0]->count + perf.event[0]->hw.period_left;
+	assert_int_equal(cpu.counters.main.begun[0], counted);
+	assert_int_equal(cpu.counters.main.begun[1], 1000000);
+	/* the host's event is in its first period; one mean beyond both is a loss of these two and one more */
+	perf.event[0]->count = counted + 1999999;
 	vmph_counters_disarm(&cpu);
 	assert_int_equal(producer.lost[VMPROF_LOST_THROTTLED], 0);
+	setup(NULL);
+	perf.counters = 4;
+	session.random = true;
+	assert_int_equal(vmph_counters_arm(&cpu), 0);
+	overflow();
+	perf.event[0]->count = cpu.counters.main.begun[0] + 2000000;
+	vmph_counters_disarm(&cpu);
+	assert_int_equal(producer.lost[VMPROF_LOST_THROTTLED], 3);
 }
 
 /* Overflows that the counters ask for and that did not come are lost by throttling */
@@ -419,7 +439,7 @@ static void throttled(u64 guest, u64 host, u64 cycles, u64 came, u64 want)
 	perf.counts[2] = cycles;
 	assert_int_equal(vmph_counters_arm(&cpu), 0);
 	while (came--)
-		overflow();
+		vmph_counters_next(&cpu.counters, &cpu.counters.main, perf.event[0], false);
 	vmph_counters_disarm(&cpu);
 	assert_int_equal(producer.lost[VMPROF_LOST_THROTTLED], want);
 }
