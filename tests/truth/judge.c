@@ -371,24 +371,24 @@ static void judge_balance(const struct join *j, uint64_t period)
 	const uint64_t samples = j->checks.samples;
 	uint64_t none = untaken(j->exact, 0), none_guest = untaken(j->exact, EXACT_GUEST);
 	const uint64_t raised = j->exact->overflows.nr, few = 2 * j->exact->cpus.nr;
-	uint64_t told, slack, lost = 0, due = j->cycles / period;
+	uint64_t told, slack, scatter = 0, lost = 0, due = j->cycles / period;
 	int i;
 
 	if (second)
 		due += j->insns / second;
 	slack = 16 * j->exact->cpus.nr + due / 10000;
 	if (j->model->meta.random)
-		slack += (uint64_t)(6 * sqrt((double)due));
+		scatter = (uint64_t)(6 * sqrt((double)due));
 	for (i = 0; i < VMPROF_LOST_NR; i++)
 		lost += d->lost[i];
 	told = samples + (j->checks.outside ? none : d->filtered + lost);
-	verdict(due <= told + slack && told <= due + slack &&
+	verdict(due <= told + slack + scatter && told <= due + slack + scatter &&
 		(j->checks.outside || (raised <= told + few && told <= raised + few)) &&
 		(!j->checks.outside || (none <= d->filtered + lost + slack && none_guest <= lost + slack)),
 		"every period is accounted for",
 		"%" PRIu64 " periods ran; %" PRIu64 " samples, %" PRIu64 " filtered, %" PRIu64
 		" lost (at most %" PRIu64 " apart); %" PRIu64 " overflows without a sample, %" PRIu64
-		" of the guest; %" PRIu64 " samples before or after", due, samples, d->filtered, lost, slack,
+		" of the guest; %" PRIu64 " samples before or after", due, samples, d->filtered, lost, slack + scatter,
 		none, none_guest, j->checks.outside);
 }
 
