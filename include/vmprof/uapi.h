@@ -124,8 +124,9 @@ struct vmprof_query {
 #define VMPROF_CFG_TIMER	(1U << 1)	/* cpu-clock; period in ns */
 #define VMPROF_CFG_RANDOM	(1U << 2)	/* each period is drawn from an exponential
 						   distribution with the mean period (or
-						   instruction_period), from the third on: an overflow is as likely
-						   at each event.  Not with the timer */
+						   instruction_period), from the third on: an
+						   overflow is as likely at each event.  Not
+						   with the timer */
 
 /* vmprof_config.lbr_branches and vmprof_rec_lbr.branches: what the processor's last
    branch record takes in.  The bits are those of LBR_SELECT, inverted (AMD64 APM
