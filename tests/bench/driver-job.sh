@@ -117,6 +117,7 @@ virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
 modprobe vmprof
 cp /proc/kallsyms /out/
+lab_ssh web01 cat /proc/kallsyms > /out/guest-kallsyms
 
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
