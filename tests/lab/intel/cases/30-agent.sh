@@ -3,7 +3,7 @@
 # The whole profiler on an Intel host: a small guest under libvirt with the real agent and module
 # (intel/guest), profiled by vmprof start, stop and report.
 . /src/tests/lab/lib.sh
-plan 22
+plan 23
 f=/out/small.vmprof
 small=/usr/share/vmprof-lab/small/initrd
 
@@ -47,6 +47,7 @@ lab_wait 60 virsh -q list
 ok "a small guest is defined" virsh -q define /run/lab/small.xml
 ok "... and started" virsh -q start small
 ok "... and up, with its agent" lab_wait 240 grep -q ready /out/small.console
+ok "... and with PCIDs in its CR3s: all below is told by such numbers" grep -q "CR3s have PCIDs" /out/small.console
 output=$(vmprof start --domain small --period 2ms --output $f 2>&1) || bail "start" "$output" "$(cat /out/small.console)"
 pass "start"
 like "... says that the timer samples" "$output" 'no usable performance counter: sampling by timer'
