@@ -143,6 +143,9 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (t->astray)
 		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",
 			t->astray, t->astray + t->landed);
+	if (t->placed)
+		fprintf(out, "  %" PRIu64 " samples came before the first branch behind a VM entry; %" PRIu64 " of them lie in a block that others show\n",
+			t->alone, t->placed);
 	if (e->guessed)
 		fprintf(out, "  %" PRIu64 " steps are of code that is not here: no runs and cycles of it%s\n", e->guessed,
 			e->by_instructions ? "" : ";");
@@ -189,6 +192,8 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	count(out, "steps", t->steps);
 	count(out, "landed", t->landed);
 	count(out, "astray", t->astray);
+	count(out, "without_branch", t->alone);
+	count(out, "placed_by_address", t->placed);
 	count(out, "without_blocks", t->blockless);
 	count(out, "without_kernel_branches", t->user_only);
 	fprintf(out, "\"blocks\":%" PRIu32 "},\n\"left_out\":{", set->blocks.nr);

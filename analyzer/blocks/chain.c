@@ -153,11 +153,17 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->weight = calloc(rows, sizeof(*s->weight));
 	s->keeps = calloc(rows, sizeof(*s->keeps));
 	s->x = calloc(rows, sizeof(*s->x));
+	s->cut_cycles = calloc(rows, sizeof(*s->cut_cycles));
+	s->cut_insns = calloc(rows, sizeof(*s->cut_insns));
+	s->shown = calloc(rows, sizeof(*s->shown));
+	s->missing = calloc(rows, sizeof(*s->missing));
+	s->windows = calloc(rows, sizeof(*s->windows));
 	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
 	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
 	s->block = calloc(blocks, sizeof(*s->block));
 	s->time = calloc(blocks, sizeof(*s->time));
-	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->scale || !s->unit || !s->block || !s->time)
+	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->shown || !s->missing ||
+	    !s->windows || !s->scale || !s->unit || !s->block || !s->time)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -171,6 +177,11 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->weight);
 	free(s->keeps);
 	free(s->x);
+	free(s->cut_cycles);
+	free(s->cut_insns);
+	free(s->shown);
+	free(s->missing);
+	free(s->windows);
 	free(s->scale);
 	free(s->unit);
 	free(s->block);
@@ -410,7 +421,6 @@ LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 	uint32_t i;
 
 	memset(s->unit, 0, (size_t)set->units.nr * lanes * sizeof(*s->unit));
-	memset(s->block, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->block));
 	for (i = 0; i < c->m->pairs.nr; i++) {
 		const struct vmp_pair *p = &c->m->pairs.v[i];
 
@@ -421,6 +431,15 @@ LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 			if (s->x[(size_t)p->row * lanes + l] > 0)
 				s->unit[(size_t)p->unit * lanes + l] += n[l];
 	}
+}
+
+LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	unsigned int l;
+	uint32_t i;
+
+	memset(s->block, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->block));
 	for (i = 0; i < set->units.nr; i++)
 		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++)
 			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
@@ -456,6 +475,103 @@ LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 	}
 }
 
+/* ------------------------------------------------------------------- cuts */
+
+/* Cycles of one run of a pair's block, as far as they are known by now */
+LANES double cycles_of(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, uint32_t pair, unsigned int lane)
+{
+	size_t block = (size_t)c->m->set->units.v[c->m->pairs.v[pair].unit].block * lanes + lane;
+
+	return s->block[block] > 0 ? s->time[block] * c->period / s->block[block] : 0;
+}
+
+/* Of each row: its windows that a VM entry cut, by the cycles and by the instructions in all of them */
+LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES];
+	unsigned int l;
+	uint32_t i, r;
+	size_t at;
+
+	memset(s->cut_cycles, 0, (size_t)m->rows * lanes * sizeof(*s->cut_cycles));
+	memset(s->cut_insns, 0, (size_t)m->rows * lanes * sizeof(*s->cut_insns));
+	for (i = 0; i < m->pairs.nr; i++) {
+		steps(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++) {
+			at = (size_t)m->pairs.v[i].row * lanes + l;
+			s->cut_cycles[at] += n[l] * cycles_of(c, s, lanes, i, l);
+			s->cut_insns[at] += n[l] * c->insns[i];
+		}
+	}
+	for (r = 0; r < m->rows; r++) {
+		without(s, lanes, m->cuts[r].n, n);
+		for (l = 0; l < lanes; l++) {
+			at = (size_t)r * lanes + l;
+			s->cut_cycles[at] = s->cut_cycles[at] > 0 ? n[l] / s->cut_cycles[at] : 0;
+			s->cut_insns[at] = s->cut_insns[at] > 0 ? n[l] / s->cut_insns[at] : 0;
+		}
+	}
+}
+
+/* What is missing of the runs of each row of one start: its share of the runs, and how many windows show the rest */
+LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES], all[VMP_LANES];
+	unsigned int l;
+	uint32_t i;
+
+	memset(s->shown, 0, (size_t)m->rows * lanes * sizeof(*s->shown));
+	memset(s->missing, 0, (size_t)m->rows * lanes * sizeof(*s->missing));
+	memset(s->windows, 0, (size_t)m->rows * lanes * sizeof(*s->windows));
+	for (i = 0; i < m->pairs.nr; i++) {
+		if (c->to[i] == VMP_NONE || m->shared[c->to[i]])
+			continue;
+		shown(c, s, lanes, i, n);
+		steps(c, s, lanes, i, all);
+		for (l = 0; l < lanes; l++) {
+			size_t to = (size_t)c->to[i] * lanes + l, row = (size_t)m->pairs.v[i].row * lanes + l;
+			double cycles = s->cut_cycles[row] * cycles_of(c, s, lanes, i, l), insns = s->cut_insns[row] * c->insns[i];
+
+			s->shown[to] += n[l];
+			s->missing[to] += n[l] * (cycles > insns ? cycles : insns);
+			s->windows[to] += all[l];
+		}
+	}
+}
+
+/*
+ * A VM entry cuts the block that runs then: no window shows that run, and the longer blocks take the more of their
+ * runs are missing.  How many cannot be told: entries come by the clock, by cycles, and by instructions.  But samples of
+ * instructions in a start's common code tell its runs, too, with an error of their own, and miss none.  Of both, each
+ * counts by the other one's uncertainty.
+ */
+LANES void mend_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	unsigned int l;
+	uint32_t i, row;
+
+	for (i = 0; i < set->units.nr; i++) {
+		const struct vmp_unit *u = &set->units.v[i];
+
+		row = u->block == VMP_NONE ? VMP_NONE : c->m->row_of[u->start];
+		if (row == VMP_NONE || c->m->shared[row])
+			continue;
+		for (l = 0; l < lanes; l++) {
+			size_t at = (size_t)row * lanes + l;
+			double samples = s->x[at] * c->m->common[u->start].insns / (double)set->m->pair.instructions;
+			double missing = s->shown[at] > 0 ? s->missing[at] / s->shown[at] : 0;
+			double chance = samples > 0 && s->windows[at] > 0 ? 1 / samples + 1 / s->windows[at] : INFINITY;
+			double part = missing * missing / (missing * missing + chance);
+
+			if (missing > 0)
+				s->unit[(size_t)i * lanes + l] *= 1 + part * (s->x[at] / s->shown[at] - 1);
+		}
+	}
+}
+
 LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	unsigned int done = 0;
@@ -472,7 +588,15 @@ LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned in
 		scale(c, s, lanes);
 	}
 	executions(c, s, lanes);
+	sum_blocks(c, s, lanes);
 	share_time(c, s, lanes);
+	if (c->by_instructions) {
+		find_cuts(c, s, lanes);
+		find_missing(c, s, lanes);
+		mend_cuts(c, s, lanes);
+		sum_blocks(c, s, lanes);
+		share_time(c, s, lanes);
+	}
 }
 
 void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solutions *s)

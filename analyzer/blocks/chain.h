@@ -47,6 +47,8 @@ struct vmp_solutions {
 	double *weight;		/* by row: steps of the row that stay */
 	double *keeps;		/* by row: share of these that do not go to what no sample hit, or to itself */
 	double *x;		/* executions by row; what it is before is where solving begins */
+	double *cut_cycles, *cut_insns;	/* by row: windows that were cut, by their cycles, by their instructions */
+	double *shown, *missing, *windows;	/* by row of one start: runs, those that cuts may hide, steps that show any */
 	double *scale;		/* by class: instructions that there must be, and that there are */
 	double *unit;		/* executions by unit */
 	double *block;		/* ... and by block */

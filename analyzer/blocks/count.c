@@ -153,6 +153,8 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 	if (phase != VMP_NONE && cpi > 0)
 		add_phase(t, s, phase);
 	t->counts |= cpi > 0;
+	if (hit.weight && s->cut)
+		add64(&t->m->cuts[hit.row].n[s->group], hit.weight);
 	count_parts(t, s);
 	if (s->timed) {
 		t->phase = phase;

@@ -146,10 +146,12 @@ int vmp_set_see(struct vmp_set_eye *eye, struct vmp_scan *scan, const struct vmp
 	out->ip = hit.addr;
 	out->w.nr = out->w.switched = 0;
 	out->w.landed = 0;
+	out->w.missed = 0;
 	if (!passes(eye->set, ls->s, &c))
 		return 0;
 	if (ls->lbr)
 		vmp_window_of(&eye->set->points, c.kernel, ls->lbr, hit.addr, &out->w);
+	out->alone = !out->w.landed && (!ls->lbr || vmp_lbr_has_blocks(ls->lbr));
 	return 1;
 }
 
@@ -291,7 +293,10 @@ static int landing_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, 
 		err = translate(eye, s, &at, &context);
 	if (err)
 		return err;
-	if (context == raw->context && at - raw->b + s->w.landed == raw->a) {
+	if (s->alone) {
+		raw->context = context;
+		raw->b = at;
+	} else if (context == raw->context && at - raw->b + s->w.landed == raw->a) {
 		raw->b = at;
 	} else {
 		raw->a = s->w.landed;
@@ -308,7 +313,7 @@ int vmp_set_keys(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const 
 	int err = 0;
 
 	keys->nr = s->w.nr;
-	keys->landed = s->w.landed != 0;
+	keys->landed = s->w.landed || s->alone;
 	for (i = keys->nr; !err && i--; )
 		err = step_key(eye, s, &step[i], &keys->raw[i],
 			       i + 1 < keys->nr && step[i].start == step[i + 1].next ? &keys->raw[i + 1] : NULL);

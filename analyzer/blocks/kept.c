@@ -31,7 +31,7 @@ void vmp_kept_head(struct vmp_kept_sample *s, struct vmp_kept *k, const struct v
 	*s = (struct vmp_kept_sample){
 		.cycles = counts ? ls->s->cycles : 0, .insns = counts ? ls->s->instructions : 0,
 		.group = (uint8_t)(ls->s->tsc * 0x9e3779b97f4a7c15ULL >> 61),
-		.timed = (uint8_t)is_timed(ls), .fresh = (uint8_t)(k->fresh | ls->first),
+		.timed = (uint8_t)is_timed(ls), .cut = ls->lbr && ls->lbr->nr && ls->lbr->cut, .fresh = (uint8_t)(k->fresh | ls->first),
 	};
 	for (i = 0; i < keys->nr; i++)
 		s->has_cycles |= keys->raw[i].cycles != 0;

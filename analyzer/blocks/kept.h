@@ -23,6 +23,7 @@ struct vmp_kept_sample {
 	uint8_t fresh;		/* what the timed sample before it on its pCPU was is not known */
 	uint8_t has_cycles;	/* behind the numbers follow as many cycles of the steps */
 	uint32_t nr;		/* steps with a start */
+	uint32_t cut;		/* 1: a VM entry cut the block before these */
 	uint32_t step[];	/* numbers of their raws */
 };
 

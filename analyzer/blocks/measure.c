@@ -79,7 +79,12 @@ static int prepare(struct vmp_measure *m)
 	err = make_hists(m);
 	if (!err)
 		err = make_parts(m);
-	return err ? err : vmp_measure_rows(m);
+	if (!err)
+		err = vmp_measure_rows(m);
+	if (err)
+		return err;
+	m->cuts = calloc((size_t)m->rows + 1, sizeof(*m->cuts));
+	return m->cuts ? 0 : -ENOMEM;
 }
 
 /* ------------------------------------------------------------ what was kept */
@@ -122,7 +127,7 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 
 	if (got < 0)
 		return got;
-	if (!got || !ls->lbr) {
+	if (!got) {
 		vmp_kept_pass(&sh->kept, ls);
 		return 0;
 	}
@@ -224,6 +229,7 @@ void vmp_measure_destroy(struct vmp_measure *m)
 	free(m->phase_of_row);
 	free(m->shared);
 	free(m->common);
+	free(m->cuts);
 	free(m->landings);
 	free(m->seconds);
 	free(m->missed);

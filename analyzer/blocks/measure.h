@@ -97,6 +97,7 @@ struct vmp_measure {
 	uint32_t *phase_of_row;
 	uint8_t *shared;	/* by row: it is of several starts */
 	struct vmp_common *common;	/* by point */
+	struct vmp_groups *cuts;	/* by row: windows that begin at a VM entry, weighed as pairs are */
 	struct vmp_groups *landings, *seconds;	/* by landing: samples of either event */
 	struct vmp_groups *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
 	struct vmp_cpi *cpi;		/* by block */

@@ -14,7 +14,7 @@
 
 enum vmp_raw_kind {
 	VMP_RAW_STEP,		/* a, b, c: start, end, next of a step */
-	VMP_RAW_LANDING,	/* a, b: start of the block that a sample was taken in, and where */
+	VMP_RAW_LANDING,	/* a, b: start of the block that a sample was taken in (0: no branch tells), and where */
 };
 
 /* A line of cache */

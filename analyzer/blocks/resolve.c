@@ -2,7 +2,10 @@
 /* resolve.c - from raws to units, blocks and landings: the code of each block is looked at once. */
 #include "blocks/draw.h"
 
+#include <string.h>
+
 #define AHEAD	8U	/* raws that are fetched while one is looked at */
+#define BEHIND	4096U	/* bytes behind another sample of the same block, at most */
 
 /* What code says of a drawn's start and end */
 struct checked {
@@ -24,7 +27,7 @@ static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
 
 	if (d->start != VMP_NONE)
 		c.flaw = (uint8_t)vmp_step_straight(step, d->start, d->end, &c.insns, &flow);
-	else if (d->end != VMP_NONE)
+	else if (d->end != VMP_NONE && d->next != VMP_NONE)
 		flow = vmp_step_flow(step, d->end);
 	c.flow = (uint8_t)flow;
 	return c;
@@ -133,13 +136,102 @@ static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 	return err;
 }
 
+/* Does a block that begins at @start go on as far as an address? */
+static int reaches(const struct vmp_set *set, uint32_t start, uint64_t addr)
+{
+	uint32_t b = vmp_set_first_block(set, start);
+
+	for (; b < set->blocks.nr && set->blocks.v[b].start == start; b++)
+		if (set->points.points.v[set->blocks.v[b].end].addr >= addr)
+			return 1;
+	return 0;
+}
+
+/*
+ * Of a sample at @at that no branch leads to: where the block began in which most of those were taken that
+ * lie there, or closest before it.  VMP_NONE: no block is known there.
+ */
+static uint32_t start_by_place(const struct vmp_set *set, const uint32_t *most, uint32_t at)
+{
+	const struct vmp_point *points = set->points.points.v;
+	uint32_t i = at;
+
+	do {
+		if (points[at].addr - points[i].addr > BEHIND)
+			break;
+		if (points[i].object == points[at].object && most[i] != VMP_NONE &&
+		    reaches(set, set->landings.v[most[i]].start, points[at].addr))
+			return set->landings.v[most[i]].start;
+	} while (i-- && points[i].module == points[at].module);
+	return VMP_NONE;
+}
+
+/* By point: the landing there with the most samples */
+static uint32_t *most_at(const struct vmp_set *set)
+{
+	size_t bytes = ((size_t)set->points.points.nr + 1) * sizeof(uint32_t);
+	uint32_t *most = malloc(bytes), i;
+
+	if (!most)
+		return NULL;
+	memset(most, 0xff, bytes);
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *l = &set->landings.v[i];
+
+		if (!l->flaw && (most[l->at] == VMP_NONE || set->landings.v[most[l->at]].n < l->n))
+			most[l->at] = i;
+	}
+	return most;
+}
+
+/* The landing of samples at @at that no branch leads to, made when it is new */
+static int find_alone(struct vmp_set *set, uint32_t *most, uint32_t at, uint32_t *out)
+{
+	struct vmp_landing new = { .start = start_by_place(set, most, at), .at = at };
+
+	*out = most[at];
+	if (*out != VMP_NONE && set->landings.v[*out].start == new.start)
+		return 0;
+	if (new.start == VMP_NONE)
+		new = (struct vmp_landing){ .start = at, .at = at, .flaw = VMP_FLAW_UNKNOWN };
+	*out = set->landings.nr;
+	if (!new.flaw)
+		most[at] = *out;
+	return vmp_vec_push(&set->landings, new);
+}
+
+/* Samples that no branch leads to, from @i on: their place tells the block, where branches of others show one */
+static int add_alone(const struct vmp_drawing *w, uint32_t i)
+{
+	struct vmp_set *set = w->set;
+	uint32_t *most = most_at(set), at = VMP_NONE, number = VMP_NONE;
+	int err = most ? 0 : -ENOMEM;
+
+	for (; !err && i < w->nr; i++) {
+		struct vmp_raw *raw = vmp_raws_at(&set->raws, w->v[i].raw);
+
+		if (w->v[i].end != at) {
+			at = w->v[i].end;
+			err = find_alone(set, most, at, &number);
+		}
+		if (err)
+			break;
+		raw->target = number;
+		set->landings.v[number].n += raw->n;
+		set->totals.alone += raw->n;
+		set->totals.placed += set->landings.v[number].flaw ? 0 : raw->n;
+	}
+	free(most);
+	return err;
+}
+
 static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
 {
 	struct vmp_set *set = w->set;
 	uint32_t i;
 	int err = 0;
 
-	for (i = w->steps; !err && i < w->nr; i++) {
+	for (i = w->steps; !err && i < w->nr && w->v[i].start != VMP_NONE; i++) {
 		const struct vmp_drawn *d = &w->v[i];
 		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
 		struct vmp_landing new = { .start = d->start, .at = d->end }, *l;
@@ -155,7 +247,7 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 		l->n += raw->n;
 		*(l->flaw ? &set->totals.astray : &set->totals.landed) += raw->n;
 	}
-	return err;
+	return err ? err : add_alone(w, i);
 }
 
 int vmp_set_resolve(struct vmp_set *set)

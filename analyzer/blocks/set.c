@@ -85,11 +85,12 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 	if (got < 0)
 		return got;
 	sh->totals.samples += (uint64_t)got;
-	if (!got || !ls->lbr) {
+	if (!got) {
 		vmp_kept_pass(&sh->kept, ls);
 		return 0;
 	}
-	add_totals(&sh->totals, ls->lbr, &s.w);
+	if (ls->lbr)
+		add_totals(&sh->totals, ls->lbr, &s.w);
 	w = waiting(sh, sh->seen);
 	err = vmp_set_keys(&sh->eye, &s, &sh->raws, &w->keys);
 	if (err)

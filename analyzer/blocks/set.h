@@ -83,6 +83,7 @@ struct vmp_set_totals {
 	uint64_t steps;			/* with a start: pairs of neighbouring branches */
 	uint64_t flaw[VMP_FLAW_NR];	/* steps, by why they are not used; NONE: they are */
 	uint64_t landed, astray;	/* samples in a block, and those of which that is not known */
+	uint64_t alone, placed;		/* samples that no branch leads to, and of these those with a block by their address */
 	uint32_t branches;		/* VMPROF_LBR_* of all records together */
 };
 
@@ -140,6 +141,7 @@ struct vmp_set_sample {
 	const struct vmprof_sample *s;
 	uint32_t context, kernel;	/* numbers of contexts */
 	uint64_t ip;
+	int alone;		/* no branch tells where its block began: it was the first behind a VM entry */
 	struct vmp_window w;
 };
 
@@ -170,7 +172,7 @@ struct vmp_set_keys {
 	uint64_t hash[VMPROF_LBR_MAX + 1];
 	uint32_t number[VMPROF_LBR_MAX + 1];	/* once they were looked up, in raws */
 	unsigned int nr;	/* of the steps */
-	int landed;		/* raw[nr] is there */
+	int landed;		/* raw[nr] is there; its a is 0 if only its place is known */
 };
 
 /**

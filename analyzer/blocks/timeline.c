@@ -48,7 +48,7 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 	enum vmp_flow flow;
 	uint32_t insns, number;
 
-	if (!keys->landed || !(s->flags & VMPROF_SF_COUNTS) || !s->instructions)
+	if (!keys->landed || !keys->raw[keys->nr].a || !(s->flags & VMPROF_SF_COUNTS) || !s->instructions)
 		return (double)s->tsc;
 	number = keys->number[keys->nr];
 	l = number == VMP_NONE ? NULL : &w->set->landings.v[vmp_raws_at(&w->set->raws, number)->target];

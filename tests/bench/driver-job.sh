@@ -188,10 +188,12 @@ lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
 for seconds in $gaps; do
 	vmprof start --domain web01 --period 260000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+	truth_start
 	sleep "$seconds"
+	truth_stop "gap-$seconds.exact"
 	vmprof stop > /dev/null 2>&1
 	vmprof report --json /dev/shm/bench.vmprof > /out/gap.json
-	fact "gap $seconds $(jq -r '.losses | "\(.interrupts) \(.driver.total) \(.event_count) \(.cycles)"' /out/gap.json)"
+	fact "gap $seconds $(jq -r '"\(.losses.interrupts) \(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
 done
 rm -f /dev/shm/bench.vmprof
 lab_ssh web01 'pkill burn' || true

@@ -6,6 +6,7 @@
  *                                         instructions, host user's, counter interrupts; host
  *                                         kernel's from an NMI's #VMEXIT to the next VMRUN, and
  *                                         how many of these there were
+ *        exactsum EXACT covered           one line: cycles with a counter on, with none, counter interrupts
  *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
  *                                         than in BASE: instructions more, function
  */
@@ -136,6 +137,19 @@ static void print_sums(const char *path)
 	exact_free(&x);
 }
 
+static void print_covered(const char *path)
+{
+	uint64_t counting = 0, quiet = 0;
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++)
+		*(x.spaces.v[x.blocks.v[i].space].flags & EXACT_COUNTING ? &counting : &quiet) += x.blocks.v[i].cycles;
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu32 "\n", counting, quiet, x.overflows.nr);
+	exact_free(&x);
+}
+
 int main(int argc, char **argv)
 {
 	size_t i, n;
@@ -144,8 +158,12 @@ int main(int argc, char **argv)
 		print_sums(argv[1]);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "covered")) {
+		print_covered(argv[1]);
+		return 0;
+	}
 	if (argc != 5) {
-		fputs("usage: exactsum EXACT [BASE KALLSYMS N]\n", stderr);
+		fputs("usage: exactsum EXACT [covered | BASE KALLSYMS N]\n", stderr);
 		return 2;
 	}
 	read_symbols(argv[3]);

@@ -8,7 +8,7 @@
  * --steal PID                          this process of the host only stole
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
- * --blocks NR                          so many of the hottest blocks, too
+ * --blocks NR                          so many of the hottest blocks of user code and of the kernel, and the hottest function, too
  * --within US                          guest events, whatever bound is printed
  *
  * EXACT is what the emulator counted in its window.  Prints the
@@ -39,6 +39,8 @@
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
+#define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
+#define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
 /* Of functions that share code: the sum, named after the largest */
 struct group {
@@ -299,6 +301,25 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 		CPI_SAMPLES_MIN, bad);
 }
 
+/* The time of the user code's hottest function: its samples, a period each, beside its exact cycles */
+static void judge_hottest(const struct join *j, const struct group *g, uint32_t nr, uint64_t period)
+{
+	const double allowed = j->model->meta.random ? 0 : FUNCTION_OFF;
+	double sampled, error, off;
+	char function[160];
+	uint32_t i;
+
+	for (i = 0; i + 1 < nr && part_of(j, &g[i]) != USER; i++)
+		;
+	sampled = (double)(g[i].samples * period);
+	error = 1 / sqrt((double)g[i].samples);
+	off = sampled / (double)g[i].cycles_at - 1;
+	verdict(g[i].samples && fabs(off) <= allowed + FUNCTION_ERRORS * error, "the hottest function's time is exact",
+		"%s: %.0f cycles sampled, %" PRIu64 " exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
+		text(j, j->rows.v[g[i].row].function, function, sizeof(function)), sampled, g[i].cycles_at, 100 * off,
+		100 * allowed, FUNCTION_ERRORS, 100 * error);
+}
+
 /* Random periods: each of the guest's cycles was an overflow with the same probability */
 static double chance_of_sides(const struct join *j, uint64_t period, uint64_t guest)
 {
@@ -444,6 +465,8 @@ static int judge(const struct join *j, const struct asked *a)
 	if (a->hog)
 		judge_steal(j, a->hog, level);
 	judge_axis(j, a->within_us);
+	if (a->blocks)
+		judge_hottest(j, g, nr, period);
 	free(g);
 	return 0;
 }

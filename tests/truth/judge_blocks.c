@@ -21,12 +21,10 @@
 #include "verdict.h"
 
 #define CYCLES_OFF	0.03	/* of a block, that are no fault */
-#define FUNCTION_OFF	0.01	/* of a function */
 #define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
 #define FEW_ERRORS	2.365	/* one in 20 by chance: so many blocks may be that far off together, and no more */
 #define FEW		0.05
 #define LEVEL		0.0005	/* of both */
-#define FUNCTION_ERRORS	3.5	/* the same of a count of samples (normal) */
 #define SAMPLES_MIN	50	/* in a block that is judged */
 #define UNSURE		0.1	/* of its cycles: a larger error says nothing */
 #define JUDGED_MIN	8	/* blocks, or as many as were asked for */
@@ -82,15 +80,22 @@ static int add_piece(struct pieces *p, const struct vmp_point *point, const stru
 	return 0;
 }
 
-/* Whose code a space of user code is; 0: nobody knows */
+/* Whose code a space is; 0: nobody knows */
 static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vmp_origin *from)
 {
-	struct vmp_space *space = &m->vms.v[0].space;
+	struct vmp_machine *vm = &m->vms.v[0];
+	struct vmp_space *space = &vm->space;
+	struct vmp_tsc_span valid = { 0, UINT64_MAX };
 
 	*from = (struct vmp_origin){
-		.kind = VMP_KIND_GUEST_USER, .vm = 0, .epoch = vmp_space_epoch_at(space, s->last_tsc),
-		.image = vmp_space_owner(space, s->cr3, s->last_tsc),
+		.kind = s->flags & EXACT_USER ? VMP_KIND_GUEST_USER : VMP_KIND_GUEST_KERNEL, .vm = 0,
+		.epoch = vmp_space_epoch_at(space, s->last_tsc), .image = VMP_NONE,
 	};
+	if (from->epoch < vm->boots.nr)
+		from->era = vmp_kernel_era(&vm->boots.v[from->epoch].kernel, s->last_tsc, &valid);
+	if (from->kind == VMP_KIND_GUEST_KERNEL)
+		return from->epoch != VMP_NONE;
+	from->image = vmp_space_owner(space, s->cr3, s->last_tsc);
 	if (from->image == VMP_NONE)
 		return 0;
 	from->version = vmp_space_version(space, from->image, s->last_tsc);
@@ -99,7 +104,7 @@ static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vm
 
 static int add_pieces(struct pieces *p, struct vmp_model *m, const struct exact *x)
 {
-	const uint32_t wanted = EXACT_GUEST | EXACT_USER | EXACT_COUNTING;
+	const uint32_t wanted = EXACT_GUEST | EXACT_COUNTING;
 	uint32_t i, last = UINT32_MAX, context = VMP_NONE, point;
 	struct vmp_origin from;
 	int err = 0;
@@ -208,11 +213,11 @@ static int cost_of(struct pieces *p, const struct vmp_block_code *b, struct cost
 
 /* -------------------------------------------------------------- questions */
 
-static int is_user(const struct vmp_set *set, const struct vmp_block_code *b)
+static int is_asked(const struct vmp_set *set, const struct vmp_block_code *b, int kernel)
 {
 	const struct vmp_point *p = &set->points.points.v[b->start];
 
-	return b->insns && p->object != VMP_NONE && !set->points.objects.v[p->object].kernel &&
+	return b->insns && p->object != VMP_NONE && set->points.objects.v[p->object].kernel == kernel &&
 	       set->points.objects.v[p->object].vm != VMP_NONE;
 }
 
@@ -238,36 +243,7 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 	       set->points.points.v[b->end].addr, vmp_text(function, sizeof(function), name, strlen(name)));
 }
 
-/* Samples in a function beside its exact cycles: the one with the most */
-static void judge_function(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e,
-			   const struct vmp_block_code *hottest)
-{
-	const struct vmp_point *points = p->set->points.points.v, *of = &points[hottest->start];
-	const double allowed = m->meta.random ? 0 : FUNCTION_OFF;
-	double samples = 0, cycles = 0, sampled, off;
-	const char *name = vmp_model_name(m, of->function);
-	char function[160];
-	uint32_t i;
-
-	for (i = 0; i < p->set->blocks.nr; i++)
-		if (points[p->set->blocks.v[i].start].function == of->function &&
-		    points[p->set->blocks.v[i].start].object == of->object)
-			samples += e->block[i].samples;
-	for (i = 0; i < p->all.nr; i++) {
-		uint32_t at = vmp_point_at(&p->set->points, p->all.v[i].object, p->all.v[i].addr);
-
-		if (at != VMP_NONE && points[at].function == of->function && points[at].object == of->object)
-			cycles += (double)p->all.v[i].cycles_at;
-	}
-	sampled = samples * e->period;
-	off = cycles > 0 ? sampled / cycles - 1 : NAN;
-	verdict(fabs(off) <= allowed + FUNCTION_ERRORS / sqrt(samples), "the hottest function's time is exact",
-		"%s: %.0f cycles sampled, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
-		vmp_text(function, sizeof(function), name, strlen(name)), sampled, cycles, 100 * off,
-		100 * allowed, FUNCTION_ERRORS, 100 / sqrt(samples));
-}
-
-static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks)
+static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks, int kernel)
 {
 	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, judged = 0, bad = 0, few = 0, unknown = 0;
 	double off = 0, off1 = 0, chance;
@@ -275,7 +251,7 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 	if (!order)
 		return -ENOMEM;
 	for (i = 0; i < p->set->blocks.nr; i++)
-		if (is_user(p->set, &p->set->blocks.v[i]) && e->block[i].samples >= SAMPLES_MIN &&
+		if (is_asked(p->set, &p->set->blocks.v[i], kernel) && e->block[i].samples >= SAMPLES_MIN &&
 		    !isnan(e->block[i].cycles[e->block[i].source]))
 			order[n++] = i;
 	qsort_r(order, n, sizeof(*order), hotter, (void *)e);
@@ -303,12 +279,11 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 		off1 += isnan(equation1) ? 0 : fabs(equation1 / exact.at - 1);
 	}
 	chance = few > FEW * judged ? binomial_test(judged, few, FEW) : 1;
-	verdict(judged >= (blocks < JUDGED_MIN ? blocks : JUDGED_MIN) && !bad && chance >= LEVEL, "blocks have their exact cycles",
+	verdict(judged >= (blocks < JUDGED_MIN ? blocks : JUDGED_MIN) && !bad && chance >= LEVEL,
+		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
 		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " more than %g %% and %d standard errors off, %" PRIu32 " more than %g (chance %.2g); %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
 		judged, shown, 100 * UNSURE, bad, 100 * CYCLES_OFF, ERRORS, few, FEW_ERRORS, chance, judged ? 100 * off / judged : 0,
 		judged ? 100 * off1 / judged : 0, unknown);
-	if (n)
-		judge_function(p, m, e, &p->set->blocks.v[order[0]]);
 	free(order);
 	return 0;
 }
@@ -347,7 +322,9 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
 	if (!err)
 		err = find_starts(&p);
 	if (!err)
-		err = judge_all(&p, m, estimates, blocks);
+		err = judge_all(&p, m, estimates, blocks, 0);
+	if (!err)
+		err = judge_all(&p, m, estimates, blocks, 1);
 	vmp_vec_free(&p.all);
 	vmp_hash_free(&p.by_place);
 	vmp_hash_free(&p.by_start);

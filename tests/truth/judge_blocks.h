@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* judge_blocks.h - the question about the time of blocks of instructions. */
+/* judge_blocks.h - the questions about the time of blocks of instructions. */
 #ifndef TRUTH_JUDGE_BLOCKS_H
 #define TRUTH_JUDGE_BLOCKS_H
 
@@ -7,9 +7,9 @@
 #include "model/model.h"
 
 /**
- * judge_blocks() - Cycles of the hottest blocks of user code, and of the hottest function, by
+ * judge_blocks() - Cycles of the hottest blocks of user code, then of the guest's kernel, by
  * vmprof blocks beside the emulator's.
- * @blocks: How many.
+ * @blocks: How many of either.
  *
  * The capture has branches, and of one domain.  Return: 0, -ENOMEM, -errno of reading, -EINVAL.
  */

@@ -155,15 +155,21 @@ sums '6030000 1 1 1 0 0 0' process-end-module
 sums '3330000 1 1 1 0 0 0' thread-begin-module
 sums '3033000 1 1 1 0 0 0' thread-end-module
 echo 'exit 0 10' > "$tmp/run/vmprof-lbr-26000000.exact"
+for kind in none idle session; do echo 'exit 0x64 7'; done | tee "$tmp/run/spawn-none.exact" > "$tmp/run/spawn-idle.exact"
+printf 'exit 0x400 %s\n' 200 100 > "$tmp/run/spawn-session.exact"
+echo '198000000 2000000 1000' > "$tmp/run/gap-20.covered"
 echo '500 function' > "$tmp/run/functions"
 for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process 9000" "process $name-process 1000000000"
 done > "$tmp/run/facts"
 printf 'FACT %s\n' 'spawn-seconds spawn-none 2000' 'spawn-seconds spawn-idle 2000' 'spawn-seconds spawn-session 3000' 'agent-bytes 300000 150 3000' \
-	'agent-bytes-idle 0 10' 'ends-lost 0' 'collector vmprof-100000 30000 60 80' 'gap 20 1000 0 0 260000000' >> "$tmp/run/facts"
+	'agent-bytes-idle 0 10' 'ends-lost 0' 'collector vmprof-100000 30000 60 80' 'gap 20 1000 200 10 780' >> "$tmp/run/facts"
 printf '%s\n' before '<!-- driver: made by make bench-driver -->' old '<!-- driver: end -->' after > "$tmp/doc.md"
 AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err" && [ ! -s "$tmp/err" ]; ok $? "tests/bench/driver makes tables of a run"
-has '| session | 12667 | 12711 | 50 |'
+has '| idle | 6667 | 37 | 0.0 | 75 |'
+has '| session | 12667 | 44 | 2.0 | 50 |'
+grep -q 'adds 6000 instructions to a process in the guest and 7 in the host, 3004 in all for each write' "$tmp/out"; ok $? "it says what of that a write is"
+has '| 20 | 1000 | 780 | 200 | 10 | 10 | 99.00 % | 2000 |'
 has '| process: its fork | 10100 | 4000 | 200 |'
 has '| process: its exit, with its executable mappings | 10100 | 10000 | 200 |'
 has '| thread: its clone | 10100 | 1000 | 200 |'

@@ -189,12 +189,12 @@ struct prog_branch {
 };
 
 /* A record; @b: the youngest first */
-static inline void gen_lbr(struct gen *g, uint64_t tsc, uint32_t branches, unsigned format,
-			   const struct prog_branch *b, unsigned nr, uint32_t mispredicted)
+static inline void gen_lbr_cut(struct gen *g, uint64_t tsc, uint32_t branches, unsigned format,
+			       const struct prog_branch *b, unsigned nr, uint32_t mispredicted, unsigned cut)
 {
 	struct { struct vmprof_rec_lbr h; uint64_t word[3 * VMPROF_LBR_MAX]; } rec = { .h = {
 		.tsc = tsc, .branches = branches, .format = (uint8_t)format, .nr = (uint8_t)nr,
-		.mispredicted = mispredicted,
+		.cut = (uint8_t)cut, .mispredicted = mispredicted,
 	} };
 	unsigned i, n = 0;
 
@@ -211,6 +211,12 @@ static inline void gen_lbr(struct gen *g, uint64_t tsc, uint32_t branches, unsig
 	gen_record(g, &rec, rec.h.hdr.size);
 }
 
+static inline void gen_lbr(struct gen *g, uint64_t tsc, uint32_t branches, unsigned format,
+			   const struct prog_branch *b, unsigned nr, uint32_t mispredicted)
+{
+	gen_lbr_cut(g, tsc, branches, format, b, nr, mispredicted, 0);
+}
+
 /* --------------------------------------------------------------- simulator */
 
 struct prog_run {
@@ -219,6 +225,8 @@ struct prog_run {
 	uint64_t instructions;	/* period of the second event, 0 none */
 	unsigned format;	/* VMPROF_LBR_* */
 	unsigned depth;		/* entries of the LBR */
+	int scatters;		/* periods are up to twice as long, by chance */
+	int leaves;		/* a sample ends a run of the guest: the next VM entry begins without branches */
 	int counts;		/* samples have cycles and instructions */
 	uint64_t seed;		/* of what goes by chance */
 };
@@ -229,6 +237,7 @@ struct prog_sim {
 	const struct prog_run *run;
 	struct prog_branch lbr[VMPROF_LBR_MAX];	/* the youngest first */
 	uint32_t mispredicted;			/* of these: bits */
+	unsigned known;				/* of these: behind the last VM entry */
 	uint64_t cycles, insns, last_cycles, last_insns, taken_at, random;
 	uint32_t late;		/* cycles before the next instruction */
 	int stack[64], depth, start;
@@ -238,6 +247,14 @@ static inline uint32_t prog_chance(struct prog_sim *s)
 {
 	s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t)(s->random >> 33) % 100;
+}
+
+static inline uint64_t prog_period(struct prog_sim *s, uint64_t period)
+{
+	if (!s->run->scatters)
+		return period;
+	prog_chance(s);
+	return 1 + (s->random >> 20) % (2 * period - 1);
 }
 
 static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
@@ -257,7 +274,11 @@ static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
 		s->last_insns = s->insns;
 	}
 	gen_record(s->g, &r, sizeof(r));
-	gen_lbr(s->g, r.tsc, VMPROF_LBR_ALL, s->run->format, s->lbr, s->run->depth, s->mispredicted);
+	if (s->known)
+		gen_lbr_cut(s->g, r.tsc, VMPROF_LBR_ALL, s->run->format, s->lbr, s->known, s->mispredicted,
+			    s->run->depth - s->known);
+	if (s->run->leaves)
+		s->known = 0;
 	if (s->g->records_len > sizeof(s->g->records) - 4096)
 		gen_records_flush(s->g, 0, 10000, r.tsc);
 }
@@ -286,6 +307,7 @@ static inline int prog_step(struct prog_sim *s, int at)
 		to = s->stack[--s->depth];
 	}
 	memmove(s->lbr + 1, s->lbr, (s->run->depth - 1) * sizeof(*s->lbr));
+	s->known += s->known < s->run->depth;
 	s->lbr[0] = (struct prog_branch){ PROG_BASE + in->addr, PROG_BASE + s->p->insn[to].addr, s->cycles - s->taken_at };
 	s->p->truth[s->start][at].runs++;
 	s->p->truth[s->start][at].cycles += s->cycles - s->taken_at;
@@ -329,10 +351,10 @@ static inline void prog_simulate(struct gen *g, struct prog *p, const struct pro
 	while (n < run->samples) {
 		s.cycles += prog_cost(&s, at);
 		s.insns++;
-		for (; next <= s.cycles && n < run->samples; next += run->period, n++)
+		for (; next <= s.cycles && n < run->samples; next += prog_period(&s, run->period), n++)
 			prog_sample(&s, VMPROF_REC_SAMPLE, at);
 		if (run->instructions && s.insns >= next_insns) {
-			next_insns += run->instructions;
+			next_insns += prog_period(&s, run->instructions);
 			prog_sample(&s, VMPROF_REC_INSTRUCTIONS, at);
 		}
 		at = prog_step(&s, at);

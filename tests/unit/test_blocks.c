@@ -146,6 +146,37 @@ static void test_mixed(void **state)
 	assert_true(estimates->doubted_samples > 0 && estimates->doubted_samples < estimates->samples);
 }
 
+/* A VM entry at each sample: in a long block some come before the first branch behind it, and entries cut many of its runs */
+static void test_alone(void **state)
+{
+	const struct prog_run run = {
+		.period = 40009, .samples = 10000, .instructions = 2003, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1, .leaves = 1,
+	};
+	double cycles = 0, samples = 0;
+	int top, inner;
+	uint32_t i;
+
+	(void)state;
+	top = prog_plain(&prog, 200, 30, 21);
+	prog.insn[top].function = "main";
+	inner = prog_plain(&prog, 4, 7, 2);
+	prog_jump(&prog, PROG_COND, inner, 300, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	assert_true(set->totals.alone > 300);
+	assert_true(set->totals.landed > 10000);
+	assert_int_equal(set->totals.placed, set->totals.alone);
+	for (i = 0; i < set->blocks.nr; i++) {
+		if (insn_at(set->blocks.v[i].start) != top)
+			continue;
+		cycles += (double)prog.truth[top][insn_at(set->blocks.v[i].end)].cycles;
+		samples += estimates->block[i].samples;
+	}
+	assert_true(fabs(samples * 40009 / cycles - 1) < 0.01);
+	assert_true(compare(VMP_SOURCE_TIME, 100).worst < 0.03);
+	assert_true(fabs(estimates->samples - 10000) < 1);
+}
+
 /* Two loops that run for long, one after the other: only counters tell their scale */
 static void phased_program(void)
 {
@@ -930,6 +961,7 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
 		cmocka_unit_test(test_many_steps),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),

@@ -6,7 +6,7 @@ truth_plan 1 1
 
 truth_guest
 case_guest_run web01 '/opt/burn/shor 33 100'
-ok "a session" truth_session quantum 4000 --period 100000 --cpi
+ok "a session" truth_session quantum 4000 --period 100000 --random --cpi
 case_quiet web01
 truth_judge quantum
 finish

@@ -6,6 +6,6 @@ truth_plan 1
 TRUTH_TURNS=3
 
 truth_guest
-ok "a session" truth_session idle 300 --period 100000 --random
-truth_judge idle --min 300
+ok "a session" truth_session idle 1000 --period 25000 --random
+truth_judge idle --min 1000
 finish

@@ -10,7 +10,7 @@ virsh -q vcpupin web02 0 0
 virsh -q vcpupin web02 1 1
 case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 20; ls -l /usr/bin; done"'
 case_guest_run web02 'timeout 900 sh -c "while :; do /opt/burn/burn-b 20; ls -l /usr/bin; done"'
-ok "a session" truth_session two 1500 --period 150000 --domain web01 --domain web02
+ok "a session" truth_session two 1500 --period 150000 --random --domain web01 --domain web02
 for d in web01 web02; do lab_ssh $d 'pkill -x timeout' > /dev/null 2>&1; done
 truth_judge two --vcpus shared
 case_report /out/two.vmprof || bail "report"

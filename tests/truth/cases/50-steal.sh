@@ -11,7 +11,7 @@ case_guest_run web01 'timeout 900 /opt/burn/burn-b 100000000'
 sleep 2
 taskset -c 1 sh -c 'while :; do :; done' &
 hog=$!
-ok "a session" truth_session steal 2500 --period 150000
+ok "a session" truth_session steal 2500 --period 150000 --random
 kill $hog
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 case_report /out/steal.vmprof
