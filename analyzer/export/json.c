@@ -32,6 +32,8 @@ static void capture(FILE *out, const struct vmp_model *m)
 	text(out, "event", vmp_model_name(m, m->meta.event));
 	text(out, "trigger", vmp_model_name(m, m->meta.trigger));
 	number(out, "period", m->meta.period);
+	if (m->meta.random)
+		fputs("\"random\":true,", out);
 	number(out, "tsc_khz", m->header.tsc_khz);
 	number(out, "start_ns", m->header.realtime_ns);
 	fprintf(out, "\"seconds\":%.6f},\n", vmp_session_seconds(m));

@@ -290,6 +290,8 @@ static void root(struct writer *w)
 	vmp_xml_attr(&w->x, "host", vmp_model_name(m, m->meta.host));
 	vmp_xml_attr(&w->x, "event", vmp_model_name(m, m->meta.event));
 	vmp_xml_attr_u64(&w->x, "period", m->meta.period);
+	if (m->meta.random)
+		vmp_xml_attr(&w->x, "random", "true");
 	vmp_xml_attr(&w->x, "seconds", seconds);
 }
 

@@ -97,6 +97,8 @@ static void capture(struct writer *w, const char *path)
 	text(w, "vmprof", vmp_model_name(m, m->meta.version));
 	text(w, "event", vmp_model_name(m, m->meta.event));
 	text(w, "trigger", vmp_model_name(m, m->meta.trigger));
+	if (m->meta.random)
+		fputs("\"random\":true,", w->out);
 	fprintf(w->out, "\"period\":%" PRIu64 ",\"cpus\":%" PRIu32 ",\"start_ms\":%" PRIu64
 		",\"seconds\":%.6f,\"sample_ns\":%.3f,\"others\":%" PRIu64 "},\n", m->meta.period,
 		m->meta.cpus, (uint64_t)m->header.realtime_ns / 1000000, vmp_session_seconds(m),

@@ -17,9 +17,9 @@ static const struct {
 	const char *name;
 	unsigned int parents;	/* bits of kinds */
 	const char *required;
-	const char *attrs[6];
+	const char *attrs[7];
 } elements[] = {
-	[PERFORMANCE] = { "performance", 1U << NONE, "", { "version", "generator", "host", "event", "period", "seconds" } },
+	[PERFORMANCE] = { "performance", 1U << NONE, "", { "version", "generator", "host", "event", "period", "random", "seconds" } },
 	[PROCESS] = { "process", 1U << PERFORMANCE, "id", { "id", "name", "kind", "domain" } },
 	[THREAD] = { "thread", 1U << PROCESS, "id", { "id", "name", "kind" } },
 	[CATEGORY] = { "category", 1U << THREAD, "name", { "name" } },
@@ -97,7 +97,7 @@ static int begin(struct copy *c)
 		return vmp_source_complain(c->s, "<%s> needs the attribute %s", safe, elements[k].required);
 	push(c, k);
 	c->item_has_data[c->depth - 1] = 0;
-	for (i = 0; i < 6 && elements[k].attrs[i]; i++)
+	for (i = 0; i < 7 && elements[k].attrs[i]; i++)
 		if (vmp_source_attr(c->s, value, sizeof(value), elements[k].attrs[i]))
 			vmp_xml_attr(c->x, elements[k].attrs[i], value);
 	c->value_len = 0;

@@ -26,7 +26,7 @@ ask() {
 		s.settimeout(60)
 		c = s.accept()[0]
 		c.recv(64)
-		c.sendall(('J{"running":true,"phase":"sampling","pid":7,"file":"/f","lost":{},"trigger":"pmc","lbr":null,"domains":'
+		c.sendall(('J{"running":true,"phase":"sampling","pid":7,"file":"/f","lost":{},"event":"cycles","period":100000,"random":true,"trigger":"pmc","lbr":null,"domains":'
 		           '[{"name":"web01","pid":9,"tasks":"%s","agent":{"state":"running"%s}}]}\0X0\0' % (tasks, agent)).encode())
 	END
 	for _ in $(seq 400); do [ ! -S "$tmp/control" ] || break; sleep 0.05; done
@@ -36,9 +36,10 @@ ask() {
 }
 says() { grep -qF -- "$1" <<< "$out"; }
 
-echo 1..7
+echo 1..8
 ask on ''
 is "says 'agent: running' && ! says threads && ! says module" "an agent that has all: nothing more"
+is "says 'cycles, random, mean period 100000, by counter'" "periods that are random"
 ask not-kept ''
 is "says 'threads are not told apart: where its kernel keeps them was told, but not kept'" "the word of where tasks are was not kept"
 ask lost-in-guest ''

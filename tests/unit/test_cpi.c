@@ -179,6 +179,38 @@ static void test_throttled(void **state)
 	near(cpi_of(row(count(VMP_BY_FUNCTION), "slow")), 3);
 }
 
+static void says_exported(int (*write)(FILE *out, struct vmp_table *t, struct vmp_format_options *o), const char *what)
+{
+	struct vmp_choice choice = { .vcpu = -1, .pid = -1 };
+	struct vmp_format_options options = { 0 };
+	struct vmp_table *t;
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(vmp_table_create(&t, model, &choice), 0);
+	free(output);
+	f = open_memstream(&output, &len);
+	assert_int_equal(write(f, t, &options), 0);
+	fclose(f);
+	gen_says(output, what);
+	vmp_table_destroy(t);
+}
+
+static void says_page(const char *what)
+{
+	struct vmp_page *page;
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(vmp_page_create(&page, model, NULL), 0);
+	free(output);
+	f = open_memstream(&output, &len);
+	assert_int_equal(vmp_page_data(f, page, path), 0);
+	fclose(f);
+	gen_says(output, what);
+	vmp_page_destroy(page);
+}
+
 /* Random periods: what a sample stands for is told by the totals, and output says that they are random. */
 static void test_random(void **state)
 {
@@ -196,6 +228,9 @@ static void test_random(void **state)
 	count(VMP_BY_FUNCTION);
 	gen_says(profiled_text(vmp_render_text), ", random, mean period 1000000\n");
 	gen_says(profiled_text(vmp_render_json), "\"period\":1000000,\"random\":true,");
+	says_exported(vmp_write_json, "\"period\":1000000,\"random\":true,");
+	says_exported(vmp_write_xml, "period=\"1000000\" random=\"true\"");
+	says_page("\"random\":true,\"period\":1000000,");
 }
 
 /* Totals as an older version wrote them are still totals. */

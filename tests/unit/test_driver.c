@@ -422,7 +422,7 @@ static void test_joins(void **state)
 /* What status tells of an agent without its module */
 static void test_status(void **state)
 {
-	static const struct vmp_session_opts opts;
+	static struct vmp_session_opts opts;
 	static struct vmp_session session = { .opts = &opts };
 	struct vmp_vm vm = { .session = &session, .dom = { .name = "web01" }, .tasks = { .state = VMP_TASKS_NO_MODULE } };
 	char *json;
@@ -431,6 +431,7 @@ static void test_status(void **state)
 	session.vms[session.nr_vms++] = &vm;
 	json = vmp_session_status(&session);
 	assert_null(strstr(json, "without_module"));
+	assert_non_null(strstr(json, "\"random\":false,"));
 	free(json);
 	vm.agent.flags = VMPROF_HELLO_NO_MODULE | VMPROF_HELLO_REFUSED;
 	vm.agent.module_error = ENODEV;
@@ -440,7 +441,10 @@ static void test_status(void **state)
 	assert_non_null(strstr(json, "\"without_perf\":false"));
 	free(json);
 	vm.agent.flags |= VMPROF_HELLO_NO_PERF;
+	opts.random = 1;
+	session.period = 100000;
 	json = vmp_session_status(&session);
+	assert_non_null(strstr(json, "\"period\":100000,\"random\":true,"));
 	assert_non_null(strstr(json, "\"without_perf\":true"));
 	free(json);
 }

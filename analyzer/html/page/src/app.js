@@ -20,7 +20,7 @@ function facts(dom) {
 		parts.push(`${duration(c.seconds)} long`);
 	parts.push(`${count(dom.total)} samples`);
 	if (c.event)
-		parts.push(c.trigger === 'timer' ? 'taken by a timer' : `one every ${count(c.period)} ${c.event}`);
+		parts.push(c.trigger === 'timer' ? 'taken by a timer' : `one every ${count(c.period)} ${c.event}${c.random ? ' in the mean of random periods' : ''}`);
 	return parts.join(' · ');
 }
 

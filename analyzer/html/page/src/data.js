@@ -2,7 +2,7 @@
 // data.js - the data that vmprof wrote into the page (analyzer/html/data.c), made ready to be asked.
 //
 // Columns of one length stand for tables: rows[i] is { proc[i], vcpu[i], ... }.
-//   capture  path, host, release, vmprof, event, trigger, period, cpus, start_ms, seconds,
+//   capture  path, host, release, vmprof, event, trigger, period, random (true: period is a mean), cpus, start_ms, seconds,
 //            sample_ns (time that a sample stands for; 0: the event does not count time), others
 //   domains  name, agent, total, guest, with_process, with_function
 //   procs    domain, name, pid (-1 none or several), count
