@@ -231,6 +231,15 @@ int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *task
 	return ioctl(d->fd, VMPROF_IOC_TASKS, tasks) ? -errno : 0;
 }
 
+int vmp_driver_knows(const struct vmp_driver *d, const char *option, uint32_t version)
+{
+	if (d->query.version >= version)
+		return 0;
+	vmp_err("%s: the loaded module vmprof is too old for it\n"
+		"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof", option);
+	return -EPROTO;
+}
+
 int vmp_driver_start(struct vmp_driver *d)
 {
 	int err;

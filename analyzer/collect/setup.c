@@ -116,15 +116,6 @@ static int find_domains(struct vmp_session *s)
 
 /* -------------------------------------------------- event and period */
 
-static int check_module(const struct vmp_session *s, const char *option, uint32_t version)
-{
-	if (s->driver.query.version >= version)
-		return 0;
-	vmp_err("%s: the loaded module vmprof is too old for it\n"
-		"  install the module of this version, then: modprobe -r vmprof && modprobe vmprof", option);
-	return -EPROTO;
-}
-
 /* CPI needs two counters that overflow, cycles and instructions */
 static int check_cpi(const struct vmp_session *s)
 {
@@ -132,7 +123,7 @@ static int check_cpi(const struct vmp_session *s)
 		vmp_err("--cpi needs performance counters, which this host has not");
 		return -EOPNOTSUPP;
 	}
-	return check_module(s, "--cpi", CPI_VERSION);
+	return vmp_driver_knows(&s->driver, "--cpi", CPI_VERSION);
 }
 
 /* A timer has no random periods: those below 10 us would be as long */
@@ -142,7 +133,7 @@ static int check_random(const struct vmp_session *s)
 		vmp_err("--random needs a performance counter, which this host has not; start without it");
 		return -EOPNOTSUPP;
 	}
-	return check_module(s, "--random", RANDOM_VERSION);
+	return vmp_driver_knows(&s->driver, "--random", RANDOM_VERSION);
 }
 
 static void tell_sampling(const struct vmp_session *s)

@@ -272,7 +272,7 @@ struct vmprof_map {
 	__le16 flags;		/* VMPROF_MAP_* */
 	__le32 ino_generation;
 	__le32 path_len;	/* bytes of path that follow, no NUL */
-	/* char path[path_len]; as the guest's root sees it; "[vdso]", "" anon */
+	/* char path[path_len]; from the process's own root, a container's in one; "[vdso]", "" anon */
 };
 
 /*

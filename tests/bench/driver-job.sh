@@ -142,6 +142,7 @@ with_vmprof vmprof-lbr-to-100000 --period 100000 --lbr any --lbr-format to
 with_vmprof vmprof-lbr-call-100000 --period 100000 --lbr call,ret,user
 with_vmprof vmprof-lbr-26000000 --period 26000000 --lbr any
 with_perf perf-100000 record -a -e cycles -c 100000
+with_perf perf-gh-100000 record -a -e cycles:GH -c 100000
 with_perf perf-g-100000 record -a -g -e cycles -c 100000
 work none-again
 rm -f /out/warm.exact

@@ -145,7 +145,7 @@ sums()
 	done
 }
 sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{random,cpi,lbr,lbr-from,lbr-to,lbr-call}-100000 vmprof-lbr-26000000 \
-	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-g-100000
+	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-gh-100000 perf-g-100000
 sums '1000000 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
 sums '1900000 3800000 6000 600 5 4000 4' spawn-session
 sums '3000000 1 1 1 0 0 0' {process,thread}-{begin,end}-none
@@ -169,6 +169,8 @@ AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out
 has '| idle | 6667 | 37 | 0.0 | 75 |'
 has '| session | 12667 | 44 | 2.0 | 50 |'
 grep -q 'adds 6000 instructions to a process in the guest and 7 in the host, 3004 in all for each write' "$tmp/out"; ok $? "it says what of that a write is"
+has '| cycles with a counter on, in 20 s that are stored meanwhile | 99.00 % | | all but what handles samples |'
+has '| bytes from the agent for a process that begins and ends | 2000 | | |'
 has '| 20 | 1000 | 780 | 200 | 10 | 10 | 99.00 % | 2000 |'
 has '| process: its fork | 10100 | 4000 | 200 |'
 has '| process: its exit, with its executable mappings | 10100 | 10000 | 200 |'

@@ -123,6 +123,9 @@ printf '%s\n' '<?xml version="1.0" encoding="UTF-8"?>' '<performance version="1"
 import --indent "$tmp/full.xml" > "$tmp/indented.xml" && [ "$(wc -l < "$tmp/indented.xml")" = 20 ]; ok $? "--indent gives a line for each element"
 gzip -c "$tmp/full.xml" > "$tmp/full.xml.gz" && import "$tmp/full.xml.gz" | cmp -s - "$tmp/full.xml"; ok $? "gzip is unpacked"
 import -o "$tmp/full.xml.zst" "$tmp/full.xml" && import "$tmp/full.xml.zst" | cmp -s - "$tmp/full.xml"; ok $? "zstd is packed and unpacked"
+sed 's/<performance version="1">/<performance version="1" period="5000" random="true">/' "$tmp/full.xml" > "$tmp/random.xml"
+import "$tmp/random.xml" > "$tmp/again.xml"; cmp -s "$tmp/random.xml" "$tmp/again.xml"; ok $? "that periods are random is kept"
+valid "$tmp/again.xml" "... as the schema has it"
 
 # Wrong files
 head -c 300 "$tmp/full.xml" > "$tmp/cut.xml"; refuses 'line [0-9]*:' "$tmp/cut.xml" "XML that ends too early is refused, with its line"

@@ -87,7 +87,7 @@ made_up_dkms()
 # but what package managers write, and where other work in the root under this copy may write meanwhile
 everything()
 {
-	in_root find / -xdev \( -path /proc -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /run/sshd -o -path /var/lib/rpm -o -path /root/.rpmdb -o -path /root/.cache \
+	in_root find / -xdev \( -path /proc -o -path /sys/module -o -path /packages -o -path /tmp -o -path /var/tmp -o -path /src -o -path /out -o -path /run/sshd -o -path /var/lib/rpm -o -path /root/.rpmdb -o -path /root/.cache \
 		-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache/debconf -o -path /var/cache/man -o -path /var/cache/ldconfig -o -path /etc/ld.so.cache \) -prune \
 		-o -printf '%M %U %G %p %l\n' | sort
 }
@@ -95,23 +95,45 @@ module() { cat "$root/lib/modules/$kernel/updates/dkms/vmprof.ko" 2> /dev/null |
 sources() { (cd "$root/usr/src" && ls -d vmprof-[0-9]* 2> /dev/null); }
 command_version() { in_root vmprof --version | head -n 1; }
 
+# A rmmod for loaded modules that are made up: one that is in use stays
+made_up_rmmod()
+{
+	rm -f "$root/usr/sbin/rmmod" && cat > "$root/usr/sbin/rmmod" <<-'END' && chmod 755 "$root/usr/sbin/rmmod"
+	#!/bin/sh
+	if [ -e "/sys/module/$1/in-use" ]; then
+		echo "rmmod: ERROR: Module $1 is in use" >&2
+		exit 1
+	fi
+	rm -r "/sys/module/$1"
+	END
+}
+is_loaded() { mkdir -p "$root/sys/module/"{kvm,vmprof}; }
+loaded() { (cd "$root/sys/module" && echo *); }
+
 # life KIND INSTALL REMOVE LIST
 life()
 {
 	local kind=$1 install=$2 remove=$3 list=$4 before
 	runs "$kind: a copy of this root" new_root "$kind"
 	runs "... with a DKMS that is made up" made_up_dkms
+	runs "... and modules that are, too" made_up_rmmod
 	before=$(everything)
 	runs "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
 	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
 	is "... the command runs" "$(command_version)" "vmprof $now"
 	runs "... captures and what was fetched from guests" in_root sh -c 'umask 077; mkdir -p /var/lib/vmprof/web01 /var/cache/vmprof/objects/u &&
 		touch /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x'
+	is_loaded
 	runs "... upgraded" in_root sh -c "$install /packages/next/$kind/vmprof*"
+	is "... the old module is not loaded any more, others are" "$(loaded)" kvm
 	is "... the module and its sources are the later ones" "$(module) $(sources)" "$next vmprof-$next"
 	is "... and DKMS has no other" "$(ls "$root/var/lib/dkms/vmprof")" $next
 	runs "... both are still there" in_root ls /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x
-	runs "... removed" in_root sh -c "$remove"
+	is_loaded
+	touch "$root/sys/module/vmprof/in-use"
+	runs "... removed" in_root sh -c "$remove > /packages/said 2>&1"
+	is "... a session's module stays loaded" "$(loaded)" "kvm vmprof"
+	runs "... which is said, and what to do" grep -q "the loaded module vmprof is in use and stays; end the session and unload it: vmprof stop; rmmod vmprof" "$root/packages/said"
 	is "... the captures are there, and nothing else" "$(diff <(echo "$before") <(everything) | sed -n 's/^[<>] //p' | sort)" \
 		"-rw------- 0 0 /var/lib/vmprof/web01/x.vmprof 
 drwx------ 0 0 /var/lib/vmprof 

@@ -415,6 +415,21 @@ static void start_says(int err, const char *want)
 	gen_says(said, want);
 }
 
+/* A module from before an option, and the first that has it */
+static void test_older_module(void **state)
+{
+	struct vmp_driver d = { .fd = 1000, .query = { .version = 5 } };
+
+	(void)state;
+	said[0] = 0;
+	assert_int_equal(vmp_driver_knows(&d, "--random", 6), -EPROTO);
+	gen_says(said, "--random: the loaded module vmprof is too old for it\n  install the module of this version, then: modprobe -r vmprof && modprobe vmprof");
+	d.query.version = 6;
+	said[0] = 0;
+	assert_int_equal(vmp_driver_knows(&d, "--random", 6), 0);
+	assert_string_equal(said, "");
+}
+
 static void test_mediated(void **state)
 {
 	(void)state;
@@ -552,6 +567,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hypervisors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_libvirts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_encrypted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mediated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lockdown, setup, teardown),
