@@ -64,7 +64,7 @@ rm -f "$tmp/wide.cubex" "$tmp/wide.xml"
 # peak FILE [STATUS]: kB that its conversion took at most, which ends so; what a sanitizer holds back does not count
 peak()
 {
-	ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=1 python3 - "$vmprof" "$1" "${2:-0}" << 'END'
+	ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1 python3 - "$vmprof" "$1" "${2:-0}" << 'END'
 import resource, subprocess, sys
 p = subprocess.run([sys.argv[1], "import", "--indent", sys.argv[2]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if p.returncode == int(sys.argv[3]) else 0)
