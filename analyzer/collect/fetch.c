@@ -19,6 +19,8 @@
 
 #define DEBUG_FILES	"/usr/lib/debug/.build-id"	/* in every distribution */
 #define PROBE_BYTES	4096	/* of a debug file, until its size is known */
+#define LEAST_BYTES	(1U << 20)	/* asked for at once, but for the end of a file */
+#define NS_PER_S	1000000000ULL
 
 static const struct {
 	const char *key, *text;
@@ -286,7 +288,8 @@ static int begin_next(struct vmp_fetch *f, uint64_t now_ns)
 		}
 		err = f->full ? -ENOSPC : f->verify && !can_verify(&f->items[f->at]) ? -ENOKEY : open_temp(f);
 		if (!err) {
-			f->got_bytes = 0;
+			f->got_bytes = f->asked_bytes = 0;
+			f->ask_rest = 1;
 			f->heard_ns = now_ns;
 			return 1;
 		}
@@ -295,10 +298,33 @@ static int begin_next(struct vmp_fetch *f, uint64_t now_ns)
 	return 0;
 }
 
+static void earn_budget(struct vmp_fetch *f, uint64_t now_ns)
+{
+	uint64_t gone_ns = f->budget_ns ? now_ns - f->budget_ns : NS_PER_S;
+
+	f->budget_ns = now_ns;
+	f->budget_bytes += (gone_ns < NS_PER_S ? gone_ns : NS_PER_S) * VMP_FETCH_RATE_BYTES / NS_PER_S;
+	if (f->budget_bytes > VMP_FETCH_BURST_BYTES)
+		f->budget_bytes = VMP_FETCH_BURST_BYTES;
+}
+
+/* Of @left bytes, how many may come now? */
+static uint64_t take_budget(struct vmp_fetch *f, uint64_t left, uint64_t now_ns)
+{
+	uint64_t n;
+
+	earn_budget(f, now_ns);
+	n = left < f->budget_bytes ? left : f->budget_bytes;
+	if (n < left && n < LEAST_BYTES)
+		return 0;
+	f->budget_bytes -= n;
+	return n;
+}
+
 int vmp_fetch_next(struct vmp_fetch *f, uint64_t now_ns, struct vmp_msg_get_object *ask)
 {
 	const struct vmp_fetch_item *it;
-	uint64_t left;
+	uint64_t left, n;
 
 	if (f->fd >= 0 && !f->ask_rest)
 		return 0;
@@ -309,11 +335,15 @@ int vmp_fetch_next(struct vmp_fetch *f, uint64_t now_ns, struct vmp_msg_get_obje
 		if (!begin_next(f, now_ns))
 			return 0;
 	}
-	f->ask_rest = 0;
 	it = &f->items[f->at];
 	left = it->bytes ? it->bytes - f->got_bytes : PROBE_BYTES;
+	n = take_budget(f, left, now_ns);
+	if (!n)
+		return 0;
+	f->ask_rest = 0;
+	f->asked_bytes = f->got_bytes + n;
 	*ask = (struct vmp_msg_get_object){
-		.file = it->file, .offset = f->got_bytes, .len = (uint32_t)left,
+		.file = it->file, .offset = f->got_bytes, .len = (uint32_t)n,
 	};
 	return 1;
 }
@@ -366,14 +396,14 @@ static int learn_size(struct vmp_fetch *f, const struct vmp_msg_object *o)
 	return take_room(f, o->total);
 }
 
-/* Return: 0 this piece is the next one of what was asked for, or -errno */
+/* Return: 0 this piece is the next one of what was asked for, no more than that, or -errno */
 static int check_piece(struct vmp_fetch *f, const struct vmp_msg_object *o)
 {
 	int err = o->status ? -EIO : learn_size(f, o);
 
 	if (!err && o->total != f->items[f->at].bytes)
 		err = -ESTALE;
-	if (!err && o->offset != f->got_bytes)
+	if (!err && (o->offset != f->got_bytes || o->data.len > f->asked_bytes - f->got_bytes))
 		err = -EIO;
 	return err;
 }
@@ -394,7 +424,7 @@ int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64
 		finish(f, err);
 	else if (f->got_bytes == f->items[f->at].bytes)
 		finish(f, keep(f));
-	else if (is_debug(&f->items[f->at]) && f->got_bytes == PROBE_BYTES)
+	else if (f->got_bytes == f->asked_bytes)
 		f->ask_rest = 1;
 	return 1;
 }

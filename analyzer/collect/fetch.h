@@ -6,6 +6,8 @@
  * whole, in order, with the size that the agent had told; until then it is a
  * temporary file beside its place.  The host's own limits bound the sum: of a
  * guest and session, of the cache (housekeep.h), of the disk (util/room.h).
+ * They bound the rate, too: no more is asked for than may come now, and what
+ * was not asked for is not taken.
  *
  * After the binaries come the debug files of those that were stripped, where the
  * guest has them: beside the binary, as KEY's path with .debug behind it, if the
@@ -27,6 +29,8 @@
 #define VMP_FETCH_MAX		4096		/* files of one guest */
 #define VMP_FETCH_SUM_BYTES	(1ULL << 30)	/* of one guest and session */
 #define VMP_FETCH_DEBUG_BYTES	(64ULL << 20)	/* of one debug file */
+#define VMP_FETCH_RATE_BYTES	(64ULL << 20)	/* of one guest in a second ... */
+#define VMP_FETCH_BURST_BYTES	(16ULL << 20)	/* ... this much at once */
 #define VMP_FETCH_PATIENCE_NS	10000000000ULL	/* without a byte: give this file up */
 
 /* Why a binary did not come */
@@ -60,11 +64,14 @@ struct vmp_fetch {
 	int fd;			/* its temporary file, -1: not asked for yet */
 	char temp[4096];
 	uint64_t got_bytes;	/* of it */
+	uint64_t asked_bytes;	/* of it, those that came included */
+	uint64_t budget_bytes;	/* that may be asked for now ... */
+	uint64_t budget_ns;	/* ... as of then; 0: nothing was asked for yet */
 	uint64_t heard_ns;	/* last progress */
 	uint64_t sum_bytes;
 	uint64_t *cache_room;	/* bytes that the cache may still take, of all guests; NULL any */
 	int debug_listed;	/* debug files were added: nothing will be after them */
-	int ask_rest;		/* a debug file began, its size is known: ask for what is left of it */
+	int ask_rest;		/* what was asked for of it came: ask for more */
 	int fetched, failed;	/* binaries */
 	int over;		/* binaries that vmp_fetch_add() refused: over a limit */
 	int debug_fetched, debug_refused;	/* debug files; refused: too large, or another one's */

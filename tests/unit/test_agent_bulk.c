@@ -188,11 +188,12 @@ static void test_modules_change_while_read(void **state)
 	modules_path = "/proc/modules";
 }
 
-/* The vdso as an object, whole, in pieces, within the credit */
+/* The vdso as an object, whole, in pieces, within the credit, and behind each event that came meanwhile */
 static void test_object(void **state)
 {
 	struct vmprof_get_object get = { .file = htole32(1), .len = htole32(UINT32_MAX) };
 	struct vmprof_credit more = { .bytes = htole64(1000) };
+	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5) };
 	struct {
 		struct vmprof_map map;
 		char path[6];
@@ -219,6 +220,8 @@ static void test_object(void **state)
 			assert_true(given <= vmp_vdso_bytes() + 100000);
 			tell(VMPROF_MSG_CREDIT, &more, sizeof(more));
 			given += 1000;
+			module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+			assert_int_equal(hear().type, VMPROF_MSG_FORK);
 			continue;
 		}
 		assert_int_equal(m.type, VMPROF_MSG_OBJECT);

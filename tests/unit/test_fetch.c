@@ -258,6 +258,46 @@ static void test_fetch_debug(void **state)
 	free_library();
 }
 
+/* A large file: no faster than the rate, and nothing that was not asked for */
+static void test_fetch_rate(void **state)
+{
+	const uint64_t bytes = VMP_FETCH_BURST_BYTES + VMP_FETCH_RATE_BYTES / 2;
+	char *data = calloc(1, bytes);
+	struct vmp_msg_get_object ask;
+	uint64_t begin_ns, came = 0;
+	int i;
+
+	(void)state;
+	assert_non_null(data);
+	begin_ns = now_ns = 5 * SECOND;
+	assert_int_equal(add(7, bytes, NULL, 0, "u-1/x0123"), 0);
+	for (i = 0; i < 1000 && !vmp_fetch_done(&fetch); i++, now_ns += SECOND / 200) {
+		if (!vmp_fetch_next(&fetch, now_ns, &ask))
+			continue;
+		assert_int_equal(ask.offset, came);
+		assert_true(ask.len >= 1 << 20 || came + ask.len == bytes);
+		came += ask.len;
+		assert_true(came <= VMP_FETCH_BURST_BYTES + VMP_FETCH_RATE_BYTES * (now_ns - begin_ns) / SECOND);
+		assert_int_equal(part(7, ask.offset, bytes, data, ask.len / 2), 1);
+		assert_int_equal(vmp_fetch_next(&fetch, now_ns + SECOND, &ask), 0);	/* not all of it is here */
+		assert_int_equal(part(7, ask.offset + ask.len / 2, bytes, data, ask.len - ask.len / 2), 1);
+	}
+	assert_int_equal(came, bytes);
+	assert_int_equal(fetch.fetched, 1);
+	/* 500 ms for what is behind the burst; the last of it may wait for a MiB to be asked for, 20 ms */
+	assert_in_range(now_ns - begin_ns, SECOND / 2, SECOND / 2 + SECOND / 40);
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(add(8, bytes, NULL, 0, "u-1/x0124"), 0);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_true(ask.len < bytes);
+	assert_int_equal(part(8, 0, bytes, data, ask.len + 1), 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	free(data);
+}
+
 /* None there (an agent of an earlier version says the same), too large, or of something else:
    nothing is kept and no binary counts as missing. */
 static void test_fetch_debug_refuses(void **state)
@@ -339,7 +379,7 @@ static void test_cache_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_debug),
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_rate), T(test_fetch_debug),
 		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
 	};
 
