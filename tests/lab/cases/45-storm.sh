@@ -5,7 +5,7 @@
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have.
 . /src/tests/lab/cases/common.sh
-plan 43
+plan 45
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -103,6 +103,7 @@ rm -f $f
 output=$(vmprof start --domain web01 --period 200us --output $f 2>&1) || bail "start without the module" "$output"
 like "without the module start says so" "$output" "runs without its module"
 fails "... and nothing of perf" grep -q "perf events" <<< "$output"
+is "which task runs is not looked for, since nobody tells where it is" "$(vmprof status --json | jq -r '.domains[0].tasks')" no-module
 is "the storm again" "$(storm 2000 200000)" "0 of 2000 failed"
 like "stop says so too" "$(vmprof stop 2>&1)" "ran without its module"
 case_report $f || bail "report"
@@ -116,6 +117,7 @@ is "all 50 programs are inferred" \
 	"$(case_json '[.domains[0].rows[] | select(.process | test("^child-[0-9]+$")) | .process] | unique | length')" 50
 is "the report says that they are inferred" "$(case_json '.domains[0].agent.without_module')" true
 is "nothing inferred contradicts itself" "$(case_json '.domains[0].agent.contradicted_address_spaces')" 0
+is "no sample has a thread, and the report says why" "$(case_json '.domains[0].tasks | [.state, .same + .kernel_thread + .task_only] | join(" ")')" "no-module 0"
 lab_ssh web01 'rm /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid); systemctl restart vmprof-agent'
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
 finish

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
 # Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared address space, on
-# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place; a BPF program; and
-# kernel modules that come and go while the session runs.
+# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place; a BPF program; what a
+# kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 41
+plan 43
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -50,6 +50,16 @@ symbols_come()
 f=/out/odd.vmprof
 rm -f $f
 case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
+# behind the function's first instructions, where a probe gets code of its own in place of what it covers
+ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
+	for at in $(seq 5 40); do
+		echo "p:lab_probe __x64_sys_getppid+$at" > kprobe_events 2> /dev/null &&
+			echo 1 > events/kprobes/lab_probe/enable && sleep 2 &&
+			grep -q kprobe_optinsn_page /proc/kallsyms && exit 0
+		echo 0 2> /dev/null > events/kprobes/lab_probe/enable
+		echo > kprobe_events
+	done
+	exit 1'
 sleep 2
 ok "start" vmprof start --domain web01 --period 500us --output $f
 case_guest_run web01 'exec /opt/storm/odd memfd 600'
@@ -60,6 +70,7 @@ in_cgroup lab-short 'for i in 1 2 3 4 5 6 7 8; do /opt/storm/odd-short plain 0.5
 case_guest_run web01 'exec /opt/storm/odd-setuid plain 14'
 case_guest_run web01 'exec /opt/storm/odd-first chain 4'
 case_guest_run web01 'exec unshare --mount /opt/storm/overlay'
+case_guest_run web01 'exec perl -e "getppid while time < $^T + 14"'
 ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
 lab_ssh web01 'pkill odd-bpf'
 # a large module, then small ones, which may lie where it was; each lives until its names have been read
@@ -76,6 +87,7 @@ for module in rmd160 wp512; do
 done
 ok "stop" vmprof stop
 lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here
+	cd /sys/kernel/tracing && echo 0 > events/kprobes/lab_probe/enable; echo > kprobe_events
 	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-short' > /dev/null 2>&1
 case_report $f || bail "report"
 vmprof export -f json $f > /run/lab/export.json || bail "export"
@@ -116,6 +128,8 @@ at_least "each of them half of the time" \
 	"$(awk -v a="$(of odd-swap storm_plugin_work)" -v b="$(of odd-swap storm_second_work)" 'BEGIN { print a + b ? 100 * (a < b ? a : b) / (a + b) : 0 }')" 30
 at_least "a BPF program has its name" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "odd-bpf" and .module == "[bpf]" and (.function | test("^bpf_prog_[0-9a-f]+_odd$"))) | .samples] | add // 0')" 100
+at_least "so has the code of a kprobe" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "perl" and .function == "kprobe_optinsn_page" and .module == "[__builtin__kprobes]") | .samples] | add // 0')" 20
 at_least "code of the module that came later, and went, has names" \
 	"$(case_json '[.domains[0].rows[] | select(.module == "[raid6_pq]" and (.function | test("^raid6_"))) | .samples] | add // 0')" 5
 # hashed PROCESS MODULE - samples of the module's functions in the process
