@@ -52,6 +52,7 @@ rm -f $f
 case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
 # behind the function's first instructions, where a probe gets code of its own in place of what it covers
 ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
+	[ -e kprobe_events ] || { mount -t tracefs none /sys/kernel/tracing && cd /sys/kernel/tracing; } || exit
 	for at in $(seq 5 40); do
 		echo "p:lab_probe __x64_sys_getppid+$at" > kprobe_events 2> /dev/null &&
 			echo 1 > events/kprobes/lab_probe/enable && sleep 2 &&
