@@ -26,9 +26,9 @@
 #define FEW		0.05
 #define LEVEL		0.0005	/* of both */
 #define SAMPLES_MIN	50	/* in a block that is judged */
-#define UNSURE		0.1	/* of its cycles: a larger error says nothing ... */
+#define UNSURE		0.1	/* of its cycles: with a larger error a block is held against that error alone ... */
 #define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
-#define JUDGED_MIN	8	/* blocks, or as many as were asked for */
+#define KNOWN_MIN	12	/* blocks with less than that, or as many as were asked for */
 
 /* One of the emulator's blocks, in whichever processes it ran */
 struct piece {
@@ -246,7 +246,7 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks, int kernel)
 {
-	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, judged = 0, bad = 0, few = 0, unknown = 0;
+	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, known = 0, bad = 0, few = 0, unknown = 0;
 	const double unsure = kernel ? UNSURE_KERNEL : UNSURE;
 	double off = 0, off1 = 0, chance;
 
@@ -270,22 +270,22 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 		}
 		print_block(p->set, m, b, s, &exact);
 		shown++;
-		if (s->source == VMP_SOURCE_TIME && s->error > unsure * cycles)
-			continue;
-		judged++;
 		error = s->source == VMP_SOURCE_TIME ? s->error : 0;
 		more = fabs(cycles - exact.at) - CYCLES_OFF * exact.at;
 		bad += !(more <= ERRORS * error);
+		if (error > unsure * cycles)
+			continue;
+		known++;
 		few += !(more <= FEW_ERRORS * error);
 		off += fabs(cycles / exact.at - 1);
 		off1 += isnan(equation1) ? 0 : fabs(equation1 / exact.at - 1);
 	}
-	chance = few > FEW * judged ? binomial_test(judged, few, FEW) : 1;
-	verdict(judged >= (blocks < JUDGED_MIN ? blocks : JUDGED_MIN) && !bad && chance >= LEVEL,
+	chance = few > FEW * known ? binomial_test(known, few, FEW) : 1;
+	verdict(known >= (blocks < KNOWN_MIN ? blocks : KNOWN_MIN) && !bad && chance >= LEVEL,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " more than %g %% and %d standard errors off, %" PRIu32 " more than %g (chance %.2g); %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
-		judged, shown, 100 * unsure, bad, 100 * CYCLES_OFF, ERRORS, few, FEW_ERRORS, chance, judged ? 100 * off / judged : 0,
-		judged ? 100 * off1 / judged : 0, unknown);
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
+		known, shown, 100 * unsure, bad, 100 * CYCLES_OFF, ERRORS, few, FEW_ERRORS, chance, known ? 100 * off / known : 0,
+		known ? 100 * off1 / known : 0, unknown);
 	free(order);
 	return 0;
 }
