@@ -73,6 +73,16 @@ static inline bool vmph_same_space(u64 cr3, u64 other)
 /** vmph_branches_tell_entry() - Does a VM entry show in records of these VMPROF_LBR_*? */
 bool vmph_branches_tell_entry(u32 branches);
 
+/**
+ * vmph_branches_go_on() - Do records of these VMPROF_LBR_* and in this format go on behind a VM exit, if nothing else ran
+ * between?  Not those of the kernel, which have the host's branches, too; nor those with cycles, for the first branch
+ * would have the host's with its own (Intel SDM, volume 3, "Elapsed cycles": since the branch that was recorded before).
+ */
+static inline bool vmph_branches_go_on(u32 branches, u8 format)
+{
+	return !(branches & VMPROF_LBR_KERNEL) && format != VMPROF_LBR_FROM_TO_CYCLES;
+}
+
 static inline u64 vmph_canonical(u64 ip, unsigned int unused)
 {
 	return (u64)((s64)(ip << unused) >> unused);

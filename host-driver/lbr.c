@@ -116,7 +116,7 @@ static void vmph_lbr_leave(struct vmph_cpu *cpu, struct kvm_vcpu *vcpu)
 {
 	u64 from = vmph_lbr_exchange(VMPH_BRANCH_MARK);
 
-	if (cpu->session->lbr.branches & VMPROF_LBR_KERNEL)
+	if (!vmph_branches_go_on(cpu->session->lbr.branches, cpu->session->lbr.format))
 		return;
 	cpu->kept.vcpu = vcpu;
 	cpu->kept.put_tsc = vcpu->arch.last_host_tsc;

@@ -16,6 +16,7 @@
 #define VMPH_CAP_LBR_FORMAT	0x3f		/* of IA32_PERF_CAPABILITIES */
 #define VMPH_LBR_FORMAT_CYCLES	5		/* the first format with them */
 #define VMPH_CPUID_ARCH_LBR	0x1c
+#define VMPH_CYCLES_MAX		0xffff		/* that many, or more */
 #define VMPH_LEGACY_ENTRIES	32		/* since Skylake and Goldmont */
 
 u32 vmph_lbr_intel_lack(u8 *entries, bool *cycles)
@@ -87,7 +88,7 @@ static enum vmph_branch_kind vmph_branch_intel(const struct perf_branch_entry *e
 		return VMPH_BRANCH_NONE;
 	branch->from = entry->from;
 	branch->to = entry->to;
-	branch->cycles = entry->cycles;
+	branch->cycles = entry->cycles < VMPH_CYCLES_MAX ? entry->cycles : 0;
 	branch->mispredicted = entry->mispred;
 	return VMPH_BRANCH_TAKEN;
 }

@@ -46,6 +46,16 @@ static void test_tell_entry(void **state)
 	assert_true(vmph_branches_tell_entry(VMPROF_LBR_USER | VMPROF_LBR_COND));
 }
 
+/* Behind a VM exit: the host's branches, or its cycles, must not be taken for the guest's */
+static void test_go_on(void **state)
+{
+	(void)state;
+	assert_true(vmph_branches_go_on(VMPROF_LBR_USER | VMPROF_LBR_COND, VMPROF_LBR_FROM_TO));
+	assert_true(vmph_branches_go_on(VMPROF_LBR_ALL & ~VMPROF_LBR_KERNEL, VMPROF_LBR_TO));
+	assert_false(vmph_branches_go_on(VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO));
+	assert_false(vmph_branches_go_on(VMPROF_LBR_ALL & ~VMPROF_LBR_KERNEL, VMPROF_LBR_FROM_TO_CYCLES));
+}
+
 static void test_same_space(void **state)
 {
 	(void)state;
@@ -195,7 +205,7 @@ static void test_write(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sane), cmocka_unit_test(test_tell_entry),
+		cmocka_unit_test(test_sane), cmocka_unit_test(test_tell_entry), cmocka_unit_test(test_go_on),
 		cmocka_unit_test(test_same_space),
 		cmocka_unit_test(test_amd), cmocka_unit_test(test_cut_at_text),
 		cmocka_unit_test(test_ends), cmocka_unit_test(test_bytes),

@@ -276,14 +276,14 @@ static void assert_entry(const struct vmph_branches *b, unsigned int i, u64 from
 	assert_int_equal(b->mispredicted >> i & 1, wrong);
 }
 
-/* A user's and a kernel's address, the same in each format that perf knows here */
+/* A user's and a kernel's address, the same in each format that perf knows here; a count that is full says nothing */
 static void test_formats(void **state)
 {
 	static const struct raw info[] = {
 		{ 0x401000, 0x401020, 17 }, { 0xffffffff81000010, 0x402000, MISPRED | IN_TSX | 0xffff },
 	};
 	static const struct raw architectural[] = {
-		{ 0x401000, 0x401020, CYCLES_VALID | 17 }, { 0xffffffff81000010, 0x402000, MISPRED | CYCLES_VALID | 0xffff },
+		{ 0x401000, 0x401020, CYCLES_VALID | 17 }, { 0xffffffff81000010, 0x402000, MISPRED | CYCLES_VALID | 0xfffe },
 		{ 0x401040, 0x401000, 12 },		/* a count, but not valid */
 	};
 	static const struct raw flags[] = {
@@ -301,19 +301,19 @@ static void test_formats(void **state)
 		b = read_raw(info, 2, format, &none);
 		assert_int_equal(b.nr, 2);
 		assert_entry(&b, 0, 0x401000, 0x401020, 17, false);
-		assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0xffff, true);
+		assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0, true);
 	}
 	b = read_raw(architectural, 3, 63, &none);
 	assert_int_equal(b.nr, 3);
 	assert_entry(&b, 0, 0x401000, 0x401020, 17, false);
-	assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0xffff, true);
+	assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0xfffe, true);
 	assert_entry(&b, 2, 0x401040, 0x401000, 0, false);
 	b = read_raw(flags, 2, 4, &none);
 	assert_entry(&b, 0, 0x401000, 0x401020, 0, false);
 	assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0, true);
 	b = read_raw(time, 3, 6, &none);
 	assert_entry(&b, 0, 0x401000, 0x401020, 17, false);
-	assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0xffff, true);
+	assert_entry(&b, 1, 0xffffffff81000010, 0x402000, 0, true);
 	assert_entry(&b, 2, 0x401000, 0xffffffff81000010, 3, false);
 }
 
