@@ -50,14 +50,20 @@ symbols_come()
 f=/out/odd.vmprof
 rm -f $f
 case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
-# behind the function's first instructions, where a probe gets code of its own in place of what it covers
+# behind the function's first instructions, where a probe gets code of its own in place of what it covers; that
+# takes until all tasks were somewhere else
 ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
 	[ -e kprobe_events ] || { mount -t tracefs none /sys/kernel/tracing && cd /sys/kernel/tracing; } || exit
+	[ -e /sys/kernel/debug/kprobes ] || mount -t debugfs none /sys/kernel/debug || exit
 	for at in $(seq 5 40); do
-		echo "p:lab_probe __x64_sys_getppid+$at" > kprobe_events 2> /dev/null &&
-			echo 1 > events/kprobes/lab_probe/enable && sleep 2 &&
-			grep -q kprobe_optinsn_page /proc/kallsyms && exit 0
-		echo 0 2> /dev/null > events/kprobes/lab_probe/enable
+		echo "p:lab_probe __x64_sys_getppid+$at" > kprobe_events 2> /dev/null || continue
+		echo 1 > events/kprobes/lab_probe/enable
+		for i in $(seq 60); do
+			grep -q kprobe_optinsn_page /proc/kallsyms || break
+			grep -q OPTIMIZED /sys/kernel/debug/kprobes/list && exit
+			sleep 1
+		done
+		echo 0 > events/kprobes/lab_probe/enable
 		echo > kprobe_events
 	done
 	exit 1'
