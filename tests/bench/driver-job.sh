@@ -137,9 +137,9 @@ DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26
 with_vmprof vmprof-random-100000 --period 100000 --random
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 with_vmprof vmprof-lbr-100000 --period 100000 --lbr any
-with_vmprof vmprof-lbr-from-100000 --period 100000 --lbr any --lbr-format from
-with_vmprof vmprof-lbr-to-100000 --period 100000 --lbr any --lbr-format to
-with_vmprof vmprof-lbr-call-100000 --period 100000 --lbr call,ret,user
+for preset in calls flow-from flow-to flow; do
+	with_vmprof "vmprof-lbr-$preset-100000" --period 100000 --lbr "$preset"
+done
 with_vmprof vmprof-lbr-26000000 --period 26000000 --lbr any
 with_perf perf-100000 record -a -e cycles -c 100000
 with_perf perf-gh-100000 record -a -e cycles:GH -c 100000

@@ -159,7 +159,7 @@ sums()
 		echo "$line" > "$tmp/run/$name.sums"
 	done
 }
-sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{random,cpi,lbr,lbr-from,lbr-to,lbr-call}-100000 vmprof-lbr-26000000 \
+sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{random,cpi,lbr,lbr-calls,lbr-flow-from,lbr-flow-to,lbr-flow}-100000 vmprof-lbr-26000000 \
 	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-gh-100000 perf-g-100000
 sums '1000000 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
 sums '1900000 3800000 6000 600 5 4000 4' spawn-session

@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 74
+plan 87
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -134,6 +134,37 @@ case_report $f || bail "report --json"
 at_least "the report reads the capture" "$(case_json .totals.guest_samples)" 1000
 is "nothing was lost" "$(case_json '.losses.driver.total')$(case_json '[.losses.collector[] | .count] | add // 0')" 00
 ok "so does the export" vmprof export --format perf-script --output /dev/null $f
+
+# what reads branches beside blocks and exports; libquantum's hottest function calls nothing and has a loop
+hot='.function == "quantum_toffoli"'
+ok "loops" vmprof loops --json --limit 0 $f > /run/lab/loops.json
+at_least "... quantum_toffoli's goes round many times" "$(jq "[.loops[] | select($hot and .level == 0).trips // 0] | max | floor" /run/lab/loops.json)" 10
+at_least "... in some cycles" "$(jq "[.loops[] | select($hot and .level == 0).cycles // 0] | max | floor" /run/lab/loops.json)" 4
+samples=$(case_json "[.domains[0].rows[] | select($hot).samples] | add")
+annotated=$(vmprof annotate quantum_toffoli $f)
+is "annotate has the samples that the report has, instruction by instruction" \
+	"$(awk '/^ *[0-9]+ +[0-9.]+ / { n += $1 } END { print n + 0 }' <<< "$annotated")" "$samples"
+at_least "... with runs and cycles of a dozen" "$(grep -cE '^ *[0-9]+ +[0-9.]+ +[1-9][0-9]* +[0-9.]+ +[0-9a-f]+ ' <<< "$annotated")" 12
+vmprof branches --calls --json --limit 0 $f > /run/lab/calls.json
+at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function == "quantum_toffoli").seen] | add // 0' /run/lab/calls.json)" 1
+ok "timeline" vmprof timeline --output /run/lab/trace.json $f
+at_least "... has blocks of it" "$(jq '[.traceEvents[] | select(.ph == "X" and .name == "quantum_toffoli")] | length' /run/lab/trace.json)" 1000
+at_least "... and exits" "$(jq '[.traceEvents[] | select(.ph == "i" and .name == "exit")] | length' /run/lab/trace.json)" 10
+
+# a preset: where calls and returns come from
+p=/out/flow.vmprof
+rm -f $p
+case_guest_run web01 "/opt/burn/shor 33 600"
+output=$(vmprof start --domain web01 --lbr flow-from,user --period 200us --buffer 4M --output $p 2>&1) || bail "start --lbr flow-from" "$output"
+like "start --lbr flow-from,user says what comes" "$output" 'up to 16 branches .*from.*, 160 bytes'
+is "... status, too" "$(vmprof status --json | jq -r '.lbr.format')" from
+case_samples 1500
+vmprof stop > /dev/null 2>&1
+case_quiet web01
+vmprof branches --json --limit 0 $p > /run/lab/flow.json
+types=$(jq -r '[.branches[] | select(.from_module | test("libquantum|shor")).type] | unique | join(", ")' /run/lab/flow.json)
+like "libquantum's are calls ..." "$types" "call"
+is "... and returns, and nothing else" "$(tr , '\n' <<< "$types" | grep -cvE '^ *(call|indirect call|return)$') $(grep -c return <<< "$types")" "0 1"
 
 # ------------------------------------------------------ code of kernels
 # No file of a kernel is given: blocks have the code that was in memory.
