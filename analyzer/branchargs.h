@@ -55,7 +55,7 @@ void branch_args_free(struct branch_args *a);
 /**
  * branch_open() - Read a capture's branches.
  * @path:      As given, NULL the latest.
- * @estimates: 1 with the times of blocks: they must be there; 2 with more, for loops.
+ * @estimates: 1 with the times of blocks: they must be there; 2 with more, for loops and annotate.
  * Return: 0, or -errno (told).
  */
 int branch_open(struct branch_data *d, const struct branch_args *a, const char *path, int estimates);

@@ -70,6 +70,8 @@ static void blocks_at(const struct page *p, uint64_t addr)
 		       addr, set->points.points.v[b->end].addr, b->insns);
 		printf("%.0f samples, ", e->samples);
 		number(e->executions, 0, 0);
+		fputs(" +- ", stdout);
+		number(e->executions_error, 0, 0);
 		fputs(" runs, ", stdout);
 		number(e->cycles[e->source], 0, 2);
 		if (e->source == VMP_SOURCE_TIME)
@@ -98,7 +100,11 @@ static void instruction(struct page *p, const struct vmp_listed *x)
 	printf("%8" PRIu64 "  %6.2f  ", x->samples, share);
 	number(x->runs > 0 ? x->runs : NAN, 12, 0);
 	fputs("  ", stdout);
+	number(x->runs_error, 8, 0);
+	fputs("  ", stdout);
 	number(x->cycles, 8, 2);
+	fputs("  ", stdout);
+	number(x->cycles_error, 6, 2);
 	printf("  %8" PRIx64 "  %-*s", x->addr, p->dwarf ? INSN_WIDTH : 0, *text ? text : "(no instruction)");
 	if (colour)
 		fputs("\033[m", stdout);
@@ -127,7 +133,7 @@ static void function(const struct branch_data *d, const struct branch_args *a, c
 	if (o->code)
 		p.dwarf = vmp_elf_dwarf((struct vmp_elf *)o->code, &p.bias);
 	p.bias += o->slide;
-	printf("\n%8s  %6s  %12s  %8s  %8s  %-*s%s\n", "Samples", "%", "Runs", "Cycles", "Address",
+	printf("\n%8s  %6s  %12s  %8s  %8s  %6s  %8s  %-*s%s\n", "Samples", "%", "Runs", "+-", "Cycles", "+-", "Address",
 	       p.dwarf ? INSN_WIDTH : 0, "Instruction", p.dwarf ? "  Source" : "");
 	for (i = 0; i < l->insns.nr; i++)
 		instruction(&p, &l->insns.v[i]);
@@ -188,7 +194,7 @@ int cmd_annotate(int argc, char **argv)
 	if (branch_args_parse(&a))
 		return VMP_EXIT_USAGE;
 	ret = VMP_EXIT_FAILED;
-	if (!branch_open(&d, &a, args > 1 ? argv[2] : NULL, 1)) {
+	if (!branch_open(&d, &a, args > 1 ? argv[2] : NULL, 2)) {
 		ret = show(&d, &a, argv[1]);
 		branch_close(&d);
 	}

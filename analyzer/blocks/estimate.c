@@ -57,7 +57,7 @@ static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned
 {
 	const struct vmp_set *set = w->e->m->set;
 	struct without *to = &w->without[s->first + lane];
-	float *unit = w->e->unit_without[s->first + lane];
+	float *unit = w->e->unit_without[s->first + lane], *block = w->e->block_without[s->first + lane];
 	uint32_t i;
 
 	for (i = 0; i < set->blocks.nr; i++) {
@@ -66,6 +66,8 @@ static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned
 		/* a group less is so much less of everything */
 		to->executions[i] = runs * VMP_GROUPS / (VMP_GROUPS - 1);
 		to->cycles[i] = runs > 0 ? time * w->e->period / runs : 0;
+		if (block)
+			block[i] = (float)to->executions[i];
 	}
 	for (i = 0; unit && i < set->units.nr; i++)
 		unit[i] = (float)s->unit[i * VMP_LANES + lane];
@@ -182,7 +184,7 @@ static void take_errors(struct vmp_estimates *e, const struct without without[VM
 	}
 }
 
-static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROUPS], int units)
+static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROUPS], int groups)
 {
 	size_t blocks = (size_t)e->m->set->blocks.nr + 1, nr = (size_t)e->m->set->units.nr + 1;
 	int g;
@@ -194,9 +196,12 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 		without[g].executions = calloc(blocks, sizeof(double));
 		without[g].cycles = calloc(blocks, sizeof(double));
 		without[g].missed = calloc(blocks, sizeof(double));
-		if (units)
+		if (groups) {
 			e->unit_without[g] = calloc(nr, sizeof(*e->unit_without[g]));
-		if (!without[g].executions || !without[g].cycles || !without[g].missed || (units && !e->unit_without[g]))
+			e->block_without[g] = calloc(blocks, sizeof(*e->block_without[g]));
+		}
+		if (!without[g].executions || !without[g].cycles || !without[g].missed ||
+		    (groups && (!e->unit_without[g] || !e->block_without[g])))
 			return -ENOMEM;
 	}
 	return 0;
@@ -231,7 +236,7 @@ static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s,
 	}
 }
 
-static int timed(struct vmp_estimates *e, int units)
+static int timed(struct vmp_estimates *e, int groups)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
 	struct vmp_solutions all = { 0 };
@@ -241,7 +246,7 @@ static int timed(struct vmp_estimates *e, int units)
 	if (!err)
 		err = vmp_solutions_init(&all, &c, VMP_CHAIN_ALL, 1);
 	if (!err)
-		err = alloc_groups(e, without, units);
+		err = alloc_groups(e, without, groups);
 	if (!err) {
 		vmp_chain_solve(&c, &all);
 		take(e, &all);
@@ -329,6 +334,7 @@ static void part(const struct vmp_block_code *b, struct vmp_estimate *e)
 static void choose(struct vmp_estimates *e)
 {
 	uint32_t i;
+	int g;
 
 	for (i = 0; i < e->m->set->blocks.nr; i++) {
 		struct vmp_estimate *b = &e->block[i];
@@ -343,6 +349,8 @@ static void choose(struct vmp_estimates *e)
 		if (b->source == VMP_SOURCE_LBR && e->period > 0) {
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
 			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
+			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)
+				e->block_without[g][i] = NAN;
 		}
 		part(&e->m->set->blocks.v[i], b);
 		doubt(e, b);
@@ -366,7 +374,7 @@ static int has_second_samples(const struct vmp_measure *m)
 	return 0;
 }
 
-int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int units)
+int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int groups)
 {
 	struct vmp_estimates *e = calloc(1, sizeof(*e));
 	const struct vmp_model *model = m->set->m;
@@ -385,7 +393,7 @@ int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m,
 		e->period = paired ? (double)model->pair.cycles : (double)model->meta.period;
 	e->by_instructions = paired && has_second_samples(m);
 	if (e->period > 0 && (m->counts || e->by_instructions)) {
-		err = timed(e, units);
+		err = timed(e, groups);
 		if (e->source == VMP_SOURCE_CPI)
 			e->source = VMP_SOURCE_TIME;
 	}
@@ -404,8 +412,10 @@ void vmp_estimate_destroy(struct vmp_estimates *e)
 
 	if (!e)
 		return;
-	for (g = 0; g < VMP_GROUPS; g++)
+	for (g = 0; g < VMP_GROUPS; g++) {
 		free(e->unit_without[g]);
+		free(e->block_without[g]);
+	}
 	free(e->unit);
 	free(e->block);
 	free(e);

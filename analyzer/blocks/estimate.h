@@ -37,6 +37,8 @@ struct vmp_estimates {
 	struct vmp_estimate *block;	/* by number of the block */
 	double *unit;			/* executions by number of the unit; NULL: not known */
 	float *unit_without[VMP_GROUPS];	/* the same without one group; NULL: not wanted */
+	float *block_without[VMP_GROUPS];	/* executions by number of the block, without one group (NAN: by the
+						   processor's own cycles); NULL: not wanted */
 	double samples;			/* in all blocks */
 	double period;			/* cycles that a sample stands for; 0: it was another event */
 	int by_instructions;		/* executions come from samples of instructions */
@@ -52,10 +54,10 @@ double vmp_error_of(const double without[VMP_GROUPS]);
 
 /**
  * vmp_estimate_create() - From what was counted.
- * @units: Keep unit_without[], too.
+ * @groups: Keep unit_without[] and block_without[], too.
  * Return: 0 or -ENOMEM.
  */
-int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int units);
+int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int groups);
 void vmp_estimate_destroy(struct vmp_estimates *e);
 
 #endif

@@ -213,11 +213,17 @@ static int index_all(struct work *w)
 	return err;
 }
 
+/* What runs and samples of an instruction would be without each group of samples */
+struct without {
+	double runs[VMP_GROUPS], landed[VMP_GROUPS];
+};
+
 /* Blocks that begin before the function may reach into it */
-static void add_runs(const struct work *w, struct vmp_listing *l)
+static void add_runs(const struct work *w, struct vmp_listing *l, struct without *without)
 {
 	uint64_t from = l->start > VMP_STRAIGHT_BYTES ? l->start - VMP_STRAIGHT_BYTES : 0;
 	uint32_t i, k;
+	int g;
 
 	for (i = vmp_places_first(&w->blocks, l->object, from); vmp_places_until(&w->blocks, i, l->object, l->end); i++) {
 		const struct vmp_block_code *b = &w->set->blocks.v[w->blocks.v[i].number];
@@ -226,12 +232,27 @@ static void add_runs(const struct work *w, struct vmp_listing *l)
 
 		if (isnan(runs))
 			continue;
-		for (k = first_at(l, w->blocks.v[i].addr); k < l->insns.nr && l->insns.v[k].addr <= end; k++)
+		for (k = first_at(l, w->blocks.v[i].addr); k < l->insns.nr && l->insns.v[k].addr <= end; k++) {
 			l->insns.v[k].runs += runs;
+			for (g = 0; g < VMP_GROUPS; g++)
+				without[k].runs[g] += w->e->block_without[g] ?
+					(double)w->e->block_without[g][w->blocks.v[i].number] : NAN;
+		}
 	}
 }
 
-static void add_samples(const struct work *w, struct vmp_listing *l)
+/* Without a group there is so much less of everything: what is left stands for all. */
+static void add_landed(const struct work *w, struct vmp_listed *x, struct without *without, uint32_t landing)
+{
+	const struct vmp_groups *n = &w->e->m->landings[landing];
+	int g;
+
+	x->landed += (uint64_t)vmp_groups_without(n, VMP_GROUPS);
+	for (g = 0; g < VMP_GROUPS; g++)
+		without->landed[g] += vmp_groups_without(n, g) * VMP_GROUPS / (VMP_GROUPS - 1);
+}
+
+static void add_samples(const struct work *w, struct vmp_listing *l, struct without *without)
 {
 	const struct vmp_places *p = &w->at_hits;
 	struct vmp_listed *x;
@@ -246,12 +267,41 @@ static void add_samples(const struct work *w, struct vmp_listing *l)
 	for (i = vmp_places_first(p, l->object, l->start); vmp_places_until(p, i, l->object, l->end); i++) {
 		x = at(l, p->v[i].addr);
 		if (x)
-			x->landed += (uint64_t)vmp_groups_without(&w->e->m->landings[p->v[i].number], VMP_GROUPS);
+			add_landed(w, x, &without[x - l->insns.v], p->v[i].number);
 	}
+}
+
+static void take_cycles(const struct work *w, struct vmp_listing *l, const struct without *without)
+{
+	double cycles[VMP_GROUPS];
+	uint32_t i;
+	int g;
+
 	for (i = 0; i < l->insns.nr; i++) {
-		x = &l->insns.v[i];
-		x->cycles = x->runs > 0 && w->e->period > 0 ? (double)x->landed * w->e->period / x->runs : NAN;
+		struct vmp_listed *x = &l->insns.v[i];
+
+		x->cycles = x->cycles_error = x->runs_error = NAN;
+		if (!(x->runs > 0) || !(w->e->period > 0))
+			continue;
+		for (g = 0; g < VMP_GROUPS; g++)
+			cycles[g] = without[i].landed[g] * w->e->period / without[i].runs[g];
+		x->cycles = (double)x->landed * w->e->period / x->runs;
+		x->cycles_error = vmp_error_of(cycles);
+		x->runs_error = vmp_error_of(without[i].runs);
 	}
+}
+
+static int count(struct work *w, struct vmp_listing *l)
+{
+	struct without *without = calloc((size_t)l->insns.nr + 1, sizeof(*without));
+
+	if (!without)
+		return -ENOMEM;
+	add_runs(w, l, without);
+	add_samples(w, l, without);
+	take_cycles(w, l, without);
+	free(without);
+	return 0;
 }
 
 static int most_first(const void *pa, const void *pb, void *arg)
@@ -286,8 +336,8 @@ int vmp_listings_create(struct vmp_listings **out, struct vmp_set *set, const st
 		struct vmp_listing *l = &w.out->list.v[i];
 
 		err = decode(&w, l);
-		add_runs(&w, l);
-		add_samples(&w, l);
+		if (!err)
+			err = count(&w, l);
 	}
 	vmp_vec_free(&w.hits);
 	vmp_hash_free(&w.by_start);

@@ -12,6 +12,7 @@ struct vmp_listed {
 	uint64_t landed;	/* of them, with a block that is known */
 	double runs;		/* sum over the blocks through it; 0: none is known */
 	double cycles;		/* of one run; NAN unknown */
+	double runs_error, cycles_error;	/* standard errors; NAN unknown */
 };
 
 struct vmp_listing {
@@ -29,6 +30,7 @@ struct vmp_listings {
 
 /**
  * vmp_listings_create() - Functions of which a sample or a block is known.
+ * @e: With what it is without each group, for the errors.
  * @function, @module: Shell patterns; @module may be NULL.
  * Return: 0, -ENOMEM, -errno of reading.
  */

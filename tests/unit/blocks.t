@@ -94,15 +94,17 @@ run annotate helper "$capture"; ok $? "vmprof annotate"
 grep -q '^helper in prog, web01: [0-9]* samples, ' "$tmp/out" && [ "$(grep -cE '^ +[0-9]+ +[0-9.]+ ' "$tmp/out")" = 11 ]
 ok $? "all instructions of that function and no others"
 # the samples of its instructions make the function's; the slow ones took most
-awk '/^helper in/ { n = $5 } /^ +[0-9]+ +[0-9.]+ +[0-9]+/ { sum += $1; cycles[$5] = $4 } END { exit !(n && sum == n && cycles["104e"] > 9 && cycles["104e"] < 15 && cycles["105d"] > 15 && cycles["105d"] < 25) }' "$tmp/out"
-ok $? "with samples that add up, and the cycles of the program"
+awk '/^helper in/ { n = $5 } /^ +[0-9]+ +[0-9.]+ +[0-9]+/ { sum += $1; cycles[$7] = $5; error[$7] = $6; runs[$7] = $4 / $3 }
+	function is(at, want) { return error[at] > 0 && error[at] < want / 4 && (cycles[at] - want) ^ 2 < (4 * error[at]) ^ 2 }
+	END { exit !(n && sum == n && is("104e", 12) && is("105d", 20) && runs["104e"] > 0 && runs["104e"] < 0.2) }' "$tmp/out"
+ok $? "with samples that add up, and the cycles of the program, to four times their error"
 grep -q 'block 104e..106f: 11 instructions' "$tmp/out" && grep -q 'jne 0x106f' "$tmp/out"; ok $? "with blocks and text"
 run blocks --json "$capture"; cp "$tmp/out" "$tmp/all"
 run annotate '*' "$capture"
 python3 - "$tmp/out" "$tmp/all" << 'END'
 import json, re, sys
-got = sorted(re.findall(r'^ *block (\w+)\.\.(\w+): (\d+) instructions, (\d+) samples, (\d+) runs, ([\d.]+) \+- ([\d.]+) cycles \((\w+)\), CPI ([\d.]+), ([\d.]+)% of', open(sys.argv[1]).read(), re.M))
-want = sorted((b["start"][2:], b["end"][2:], *(f"{b[k]:.0f}" for k in ("instructions", "samples", "runs")),
+got = sorted(re.findall(r'^ *block (\w+)\.\.(\w+): (\d+) instructions, (\d+) samples, (\d+) \+- (\d+) runs, ([\d.]+) \+- ([\d.]+) cycles \((\w+)\), CPI ([\d.]+), ([\d.]+)% of', open(sys.argv[1]).read(), re.M))
+want = sorted((b["start"][2:], b["end"][2:], *(f"{b[k]:.0f}" for k in ("instructions", "samples", "runs", "runs_error")),
     *(f"{b[k]:.2f}" for k in ("cycles", "cycles_error")), b["by"], f"{b['cpi']:.2f}", f"{b['percent']:.2f}") for b in json.load(open(sys.argv[2]))["blocks"])
 sys.exit(0 if got == want and len(got) == 9 else f"{got}\n{want}")
 END
@@ -225,7 +227,7 @@ else
 import re, subprocess, sys
 rows, line = [], ""
 for text in open(sys.argv[1]):
-    m = re.match(r" +\d+ +[\d.]+ +[\d-]+ +[\d.-]+ +([0-9a-f]+)  .*?(?:  (\S+:\d+))?$", text)
+    m = re.match(r" +\d+ +[\d.]+ +[\d-]+ +[\d-]+ +[\d.-]+ +[\d.-]+ +([0-9a-f]+)  .*?(?:  (\S+:\d+))?$", text)
     line = m[2] or line if m else "" if text.startswith("step_") else line    # where it changes
     rows += [(m[1], line)] if m else []
 said = subprocess.run(["addr2line", "-e", sys.argv[2]] + [a for a, _ in rows], capture_output=True, text=True, check=True).stdout

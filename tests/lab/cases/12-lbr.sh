@@ -144,7 +144,7 @@ samples=$(case_json "[.domains[0].rows[] | select($hot).samples] | add")
 annotated=$(vmprof annotate quantum_toffoli $f)
 is "annotate has the samples that the report has, instruction by instruction" \
 	"$(awk '/^ *[0-9]+ +[0-9.]+ / { n += $1 } END { print n + 0 }' <<< "$annotated")" "$samples"
-at_least "... with runs and cycles of a dozen" "$(grep -cE '^ *[0-9]+ +[0-9.]+ +[1-9][0-9]* +[0-9.]+ +[0-9a-f]+ ' <<< "$annotated")" 12
+at_least "... with runs, cycles and their errors of a dozen" "$(grep -cE '^ *[0-9]+ +[0-9.]+ +[1-9][0-9]* +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9a-f]+ ' <<< "$annotated")" 12
 vmprof branches --calls --json --limit 0 $f > /run/lab/calls.json
 at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function == "quantum_toffoli").seen] | add // 0' /run/lab/calls.json)" 1
 ok "timeline" vmprof timeline --output /run/lab/trace.json $f
