@@ -73,14 +73,9 @@ is "files of vmprof-dkms" "$(modes vmprof-dkms | sort -k3)" "$(sources host-driv
 is "files of vmprof-guest-agent-dkms" "$(modes vmprof-guest-agent-dkms | sort -k3)" "$(sources guest-agent/module agent_proto.h vmprof-guest)"
 is "files of kmod-vmprof-guest" "$(modes "$kmod")" "drwxr-xr-x root /lib/modules/$KVER/extra
 -rw-r--r-- root /lib/modules/$KVER/extra/vmprof_guest.ko"
-has "vmprof-guest-agent requires systemd" "$(q vmprof-guest-agent --requires)" '^[(]systemd >= 239 if rpm[)]$'
-is "kmod-vmprof-guest requires its kernel" "$(q "$kmod" --requires | grep kernel)" "(kernel-uname-r = $KVER if rpm)"
 for p in "$kmod" vmprof-guest-agent-dkms; do
-	has "$p requires the agent of its version" "$(q "$p" --requires)" "^vmprof-guest-agent = $version-1\$"
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
-has "vmprof requires the libraries that it loads" "$(q vmprof --requires)" '^libvirt-qemu.so.0'
-has "vmprof-dkms requires dkms" "$(q vmprof-dkms --requires)" '^dkms$'
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
 	no_labels "$p" "$(q "$p" --scripts --triggers --filetriggers)"
@@ -90,6 +85,71 @@ for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; 
 		[ ! -s "$work/script" ] || runs "... its $s is a script, with all words put in" sh -c "sh -n $work/script && ! grep '@[a-z]*@' $work/script"
 	done
 done
+# what they require, by rpm's own answer in an empty database: packages that are made up provide it, each one thing
+mapfile -t linked < <(q vmprof --requires | grep -v -e '^rpmlib(' -e '^libvirt' -e '^/bin/sh$' | sort -u)
+libvirt=("libvirt.so.0()(64bit)" "libvirt-qemu.so.0()(64bit)")
+agent="vmprof-guest-agent = $version-1" cmd="vmprof = $version-1" kernel="kernel-uname-r = $KVER"
+things=(rpm dkms kmod /bin/sh "systemd = 239" "systemd = 238" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
+	"$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
+{
+	printf '%s\n' "Name: thing" "Version: 1" "Release: 1" "Summary: x" "License: x" "BuildArch: noarch" %description
+	for i in "${!things[@]}"; do
+		printf '%s\n' "%package $i" "Summary: x" "Provides: ${things[i]}" "%description $i" "%files $i"
+	done
+} > "$work/things.spec"
+runs "packages that provide what ours require" rpmbuild -bb --quiet --define "_topdir $work/things" --define "_rpmdir $work/things" \
+	--define "_build_name_fmt %%{NAME}.rpm" "$work/things.spec"
+# installs PACKAGE THING... - it would be installed where these are, and $always
+installs()
+{
+	local package=$1 thing i with=()
+	shift
+	for thing in ${always:-} "$@"; do
+		for i in "${!things[@]}"; do
+			[ "${things[i]}" != "$thing" ] || with+=("$work/things/thing-$i.rpm")
+		done
+	done
+	LC_ALL=C rpm --root "$work/db" -i --test "$rpms/$package-$version-1".*.rpm "${with[@]}" 2>&1
+}
+# refused PACKAGE WANTED THING... - it is not where these are, for want of WANTED
+refused() { installs "$1" "${@:3}" | grep -F "$2" | grep -q -F "is needed by $1-$version-1"; }
+# each_needed PACKAGE THING... - where any one of these is missing it is not installed
+each_needed()
+{
+	local package=$1 missing thing others status=0
+	shift
+	for missing; do
+		others=()
+		for thing; do
+			[ "$thing" = "$missing" ] || others+=("$thing")
+		done
+		refused "$package" "${missing%% *}" "${others[@]}" || { echo "installed without $missing"; status=1; }
+	done
+	return $status
+}
+# requires PACKAGE THING...
+requires()
+{
+	runs "$1 would be installed${always:+ beside $always} where there is all that it requires" installs "$@"
+	runs "... not where one of it is missing" each_needed "$@"
+}
+unset always
+requires vmprof "${libvirt[@]}" "${linked[@]}" /bin/sh
+requires vmprof-dkms dkms /bin/sh "$cmd"
+requires vmprof-guest-agent-dkms dkms /bin/sh "$agent"
+# where rpm is no package itself, as in a Debian guest, its database knows of nothing that is there
+requires vmprof-guest-agent
+requires "$kmod" "$agent"
+always=rpm requires vmprof-guest-agent "systemd = 239"
+always=rpm requires "$kmod" "$agent" "$kernel" kmod
+runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 238"
+runs "kmod-vmprof-guest not for another kernel" refused "$kmod" kernel-uname-r rpm "$agent" kmod "kernel-uname-r = 1.0-other"
+for other in "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"; do
+	runs "kmod-vmprof-guest not beside $other" refused "$kmod" vmprof-guest-agent "$other"
+	runs "vmprof-guest-agent-dkms neither" refused vmprof-guest-agent-dkms vmprof-guest-agent dkms /bin/sh "$other"
+done
+runs "vmprof-dkms not beside vmprof = $version-2" refused vmprof-dkms vmprof dkms /bin/sh "vmprof = $version-2"
+
 # the module and the program have no path of the build machine in them
 (cd "$work" && rpm2cpio "$rpms"/kmod-*.rpm | cpio -idm --quiet && rpm2cpio "$rpms"/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
 	(cd "$work" && rpm2archive -n "$rpms"/kmod-*.rpm | tar -x; rpm2archive -n "$rpms"/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
