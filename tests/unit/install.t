@@ -95,20 +95,30 @@ module() { cat "$root/lib/modules/$kernel/updates/dkms/vmprof.ko" 2> /dev/null |
 sources() { (cd "$root/usr/src" && ls -d vmprof-[0-9]* 2> /dev/null); }
 command_version() { in_root vmprof --version | head -n 1; }
 
-# A rmmod for loaded modules that are made up: one that is in use stays
+# A rmmod for loaded modules that are made up: one that is in use stays, and one that the kernel keeps for another reason
 made_up_rmmod()
 {
 	rm -f "$root/usr/sbin/rmmod" && cat > "$root/usr/sbin/rmmod" <<-'END' && chmod 755 "$root/usr/sbin/rmmod"
 	#!/bin/sh
-	if [ -e "/sys/module/$1/in-use" ]; then
+	if [ "$(cat "/sys/module/$1/refcnt")" != 0 ]; then
 		echo "rmmod: ERROR: Module $1 is in use" >&2
+		exit 1
+	elif [ -e "/sys/module/$1/kept" ]; then
+		echo "rmmod: ERROR: could not remove '$1': Operation not permitted" >&2
 		exit 1
 	fi
 	rm -r "/sys/module/$1"
 	END
 }
-is_loaded() { mkdir -p "$root/sys/module/"{kvm,vmprof}; }
+# is_loaded USERS
+is_loaded() { mkdir -p "$root/sys/module/"{kvm,vmprof} && echo "$1" > "$root/sys/module/vmprof/refcnt"; }
 loaded() { (cd "$root/sys/module" && echo *); }
+
+stays_in_use()
+{
+	is "... a session's module stays loaded" "$(loaded)" "kvm vmprof"
+	runs "... which is said, and what to do" grep -q "the loaded module vmprof is in use and stays; end the session and unload it: vmprof stop; rmmod vmprof" "$root/packages/said"
+}
 
 # life KIND INSTALL REMOVE LIST
 life()
@@ -123,17 +133,15 @@ life()
 	is "... the command runs" "$(command_version)" "vmprof $now"
 	runs "... captures and what was fetched from guests" in_root sh -c 'umask 077; mkdir -p /var/lib/vmprof/web01 /var/cache/vmprof/objects/u &&
 		touch /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x'
-	is_loaded
+	is_loaded 0
 	runs "... upgraded" in_root sh -c "$install /packages/next/$kind/vmprof*"
 	is "... the old module is not loaded any more, others are" "$(loaded)" kvm
 	is "... the module and its sources are the later ones" "$(module) $(sources)" "$next vmprof-$next"
 	is "... and DKMS has no other" "$(ls "$root/var/lib/dkms/vmprof")" $next
 	runs "... both are still there" in_root ls /var/lib/vmprof/web01/x.vmprof /var/cache/vmprof/objects/u/x
-	is_loaded
-	touch "$root/sys/module/vmprof/in-use"
+	is_loaded 1
 	runs "... removed" in_root sh -c "$remove > /packages/said 2>&1"
-	is "... a session's module stays loaded" "$(loaded)" "kvm vmprof"
-	runs "... which is said, and what to do" grep -q "the loaded module vmprof is in use and stays; end the session and unload it: vmprof stop; rmmod vmprof" "$root/packages/said"
+	stays_in_use
 	is "... the captures are there, and nothing else" "$(diff <(echo "$before") <(everything) | sed -n 's/^[<>] //p' | sort)" \
 		"-rw------- 0 0 /var/lib/vmprof/web01/x.vmprof 
 drwx------ 0 0 /var/lib/vmprof 
@@ -141,7 +149,16 @@ drwx------ 0 0 /var/lib/vmprof/web01 "
 	runs "... installed again" in_root sh -c "$install /packages/now/$kind/vmprof*"
 	is "... the module is DKMS's" "$(module) $(sources)" "$now vmprof-$now"
 	runs "... the captures are still there" in_root rm -r /var/lib/vmprof/web01
-	runs "... removed again" in_root sh -c "$remove"
+	is_loaded 1
+	runs "... upgraded while a session runs" in_root sh -c "$install /packages/next/$kind/vmprof* > /packages/said 2>&1"
+	stays_in_use
+	is "... the module and its sources are the later ones" "$(module) $(sources)" "$next vmprof-$next"
+	is_loaded 0
+	touch "$root/sys/module/vmprof/kept"
+	runs "... removed again" in_root sh -c "$remove > /packages/said 2>&1"
+	is "... a module that the kernel keeps for another reason stays loaded" "$(loaded)" "kvm vmprof"
+	runs "... for which rmmod's own words are said" grep -q "is not in use, but stays: rmmod: ERROR: could not remove 'vmprof': Operation not permitted; " "$root/packages/said"
+	runs "... and no session is blamed" sh -c "! grep -E 'is in use|vmprof stop' '$root/packages/said'"
 	is "... nothing is left" "$(diff <(echo "$before") <(everything))" ""
 	is "... $kind knows of no such package" "$(in_root sh -c "$list" 2>&1)" ""
 	is "... DKMS was asked for nothing that it could not do" "$(cat "$root/packages/dkms-complains" 2> /dev/null)" ""

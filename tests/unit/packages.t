@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# packages.t - the packages of both halves are built, complete, and say what they need; their
+# packages.t - make rpm and make deb build the packages of both halves; they are complete, and say what they need; their
 # DKMS scripts work on DKMS itself. Needs rpmbuild, dkms and kernel headers (KVER, or LAB_KERNEL
 # in a build root). rpmlint and lintian judge where they are installed, as in the lab's build root of Debian 13.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-build=${O:-build}
+build=$(realpath "${O:-build}")
 unset MAKEFLAGS MFLAGS MAKELEVEL O
 KVER=${KVER:-${LAB_KERNEL:-$(uname -r)}}
 KDIR=/lib/modules/$KVER/build
@@ -28,75 +28,159 @@ has() { runs "$1" grep -q -E -- "$3" <<< "$2"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 version=$(cat VERSION)
+rpms=$build/rpm debs=$build/deb
+rm -rf "$rpms" "$debs"
+# sources FOLDER HEADER NAME - what DKMS gets: all of FOLDER but its README, and the header that it shares with others
+sources()
+{
+	{
+		(cd "$1" && find . ! -name README.md -printf '%y %P\n')
+		printf '%s\n' "d include" "d include/vmprof" "f include/vmprof/$2"
+	} | sed -e 's/^d/drwxr-xr-x/' -e 's/^f/-rw-r--r--/' -e "s| | root /usr/src/$3-$version/|" -e 's|/$||' | sort -k3
+}
+vmprof_files="-rwxr-xr-x root /usr/bin/vmprof
+-rw-r--r-- root /usr/share/bash-completion/completions/vmprof
+-rw-r--r-- root /usr/share/doc/vmprof/performance-xml.md
+-rw-r--r-- root /usr/share/doc/vmprof/report-json.md
+$(cd docs/man && printf -- '-rw-r--r-- root /usr/share/man/man1/%s\n' * | sort -k3)
+-rw-r--r-- root /usr/share/vmprof/performance.xsd
+-rw-r--r-- root /usr/share/vmprof/profile.schema.json"
+# no_labels NAME SCRIPTS - files keep the labels that the distribution's policy gives them
+no_labels() { runs "$1: no script speaks of SELinux" sh -c '! grep -n -E "semanage|semodule|restorecon|chcon|fixfiles|setsebool"' <<< "$2"; }
 
 # --- RPM
-runs "packaging/rpm/build guest" packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/rpm"
-runs "packaging/rpm/build host" packaging/rpm/build host --build "$build" --out "$work/rpm"
-is "the RPMs" "$(cd "$work/rpm" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
+runs "make rpm" make rpm O="$build" KVER="$KVER" KDIR="$KDIR"
+is "the RPMs" "$(cd "$rpms" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
 vmprof-$version-1.x86_64.rpm
 vmprof-dkms-$version-1.noarch.rpm
 vmprof-guest-agent-$version-1.x86_64.rpm
 vmprof-guest-agent-dkms-$version-1.noarch.rpm"
 kmod=kmod-vmprof-guest-$KVER
-q() { rpm -qp "${@:2}" "$work/rpm/$1-$version-1".*.rpm; }
+q() { rpm -qp "${@:2}" "$rpms/$1-$version-1".*.rpm; }
 modes() { q "$1" --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]'; }
 is "files of vmprof-guest-agent" "$(modes vmprof-guest-agent)" "-rw-r--r-- root /usr/lib/systemd/system/vmprof-agent.service
 -rw-r--r-- root /usr/lib/sysusers.d/vmprof-agent.conf
 -rw-r--r-- root /usr/lib/udev/rules.d/99-vmprof-agent.rules
 -rwxr-xr-x root /usr/sbin/vmprof-agent
 -rw-r--r-- root /usr/share/man/man8/vmprof-agent.8"
-is "data and documents of vmprof" "$(modes vmprof | grep -E ' /usr/share/(vmprof|doc)')" "drwxr-xr-x root /usr/share/doc/vmprof
--rw-r--r-- root /usr/share/doc/vmprof/performance-xml.md
--rw-r--r-- root /usr/share/doc/vmprof/report-json.md
+# man pages are compressed as rpmbuild's distribution does it
+is "files of vmprof" "$(modes vmprof | sed -n '/^-/s/\([.]gz\)\?$//p' | sort -k3)" "$vmprof_files"
+is "folders of vmprof" "$(modes vmprof | grep '^d')" "drwxr-xr-x root /usr/share/doc/vmprof
 drwxr-xr-x root /usr/share/vmprof
--rw-r--r-- root /usr/share/vmprof/performance.xsd
--rw-r--r-- root /usr/share/vmprof/profile.schema.json"
+drwx------ root /var/cache/vmprof
+drwx------ root /var/lib/vmprof"
+is "files of vmprof-dkms" "$(modes vmprof-dkms | sort -k3)" "$(sources host-driver uapi.h vmprof)"
+is "files of vmprof-guest-agent-dkms" "$(modes vmprof-guest-agent-dkms | sort -k3)" "$(sources guest-agent/module agent_proto.h vmprof-guest)"
 is "files of kmod-vmprof-guest" "$(modes "$kmod")" "drwxr-xr-x root /lib/modules/$KVER/extra
 -rw-r--r-- root /lib/modules/$KVER/extra/vmprof_guest.ko"
-has "vmprof-guest-agent requires systemd" "$(q vmprof-guest-agent --requires)" '^[(]systemd >= 239 if rpm[)]$'
-is "kmod-vmprof-guest requires its kernel" "$(q "$kmod" --requires | grep kernel)" "(kernel-uname-r = $KVER if rpm)"
 for p in "$kmod" vmprof-guest-agent-dkms; do
-	has "$p requires the agent of its version" "$(q "$p" --requires)" "^vmprof-guest-agent = $version-1\$"
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
-has "vmprof requires the libraries that it loads" "$(q vmprof --requires)" '^libvirt-qemu.so.0'
-has "vmprof-dkms requires dkms" "$(q vmprof-dkms --requires)" '^dkms$'
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
+	no_labels "$p" "$(q "$p" --scripts --triggers --filetriggers)"
 	for s in PREIN POSTIN PREUN POSTUN; do
 		# what Lua has around it is Lua's
 		q "$p" --qf "%{$s}" | grep -v -E '^([(]none[)]|os[.]execute[(][[][[]|[]][]][)]|if tonumber.*|end)$' > "$work/script"
 		[ ! -s "$work/script" ] || runs "... its $s is a script, with all words put in" sh -c "sh -n $work/script && ! grep '@[a-z]*@' $work/script"
 	done
 done
+# what they require, by rpm's own answer in an empty database: packages that are made up provide it, each one thing
+mapfile -t linked < <(q vmprof --requires | grep -v -e '^rpmlib(' -e '^libvirt' -e '^/bin/sh$' | sort -u)
+libvirt=("libvirt.so.0()(64bit)" "libvirt-qemu.so.0()(64bit)")
+agent="vmprof-guest-agent = $version-1" cmd="vmprof = $version-1" kernel="kernel-uname-r = $KVER"
+things=(rpm dkms kmod /bin/sh "systemd = 239" "systemd = 238" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
+	"$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
+{
+	printf '%s\n' "Name: thing" "Version: 1" "Release: 1" "Summary: x" "License: x" "BuildArch: noarch" %description
+	for i in "${!things[@]}"; do
+		printf '%s\n' "%package $i" "Summary: x" "Provides: ${things[i]}" "%description $i" "%files $i"
+	done
+} > "$work/things.spec"
+runs "packages that provide what ours require" rpmbuild -bb --quiet --define "_topdir $work/things" --define "_rpmdir $work/things" \
+	--define "_build_name_fmt %%{NAME}.rpm" "$work/things.spec"
+# installs PACKAGE THING... - it would be installed where these are, and $always
+installs()
+{
+	local package=$1 thing i with=()
+	shift
+	for thing in ${always:-} "$@"; do
+		for i in "${!things[@]}"; do
+			[ "${things[i]}" != "$thing" ] || with+=("$work/things/thing-$i.rpm")
+		done
+	done
+	LC_ALL=C rpm --root "$work/db" -i --test "$rpms/$package-$version-1".*.rpm "${with[@]}" 2>&1
+}
+# refused PACKAGE WANTED THING... - it is not where these are, for want of WANTED
+refused() { installs "$1" "${@:3}" | grep -F "$2" | grep -q -F "is needed by $1-$version-1"; }
+# each_needed PACKAGE THING... - where any one of these is missing it is not installed
+each_needed()
+{
+	local package=$1 missing thing others status=0
+	shift
+	for missing; do
+		others=()
+		for thing; do
+			[ "$thing" = "$missing" ] || others+=("$thing")
+		done
+		refused "$package" "${missing%% *}" "${others[@]}" || { echo "installed without $missing"; status=1; }
+	done
+	return $status
+}
+# requires PACKAGE THING...
+requires()
+{
+	runs "$1 would be installed${always:+ beside $always} where there is all that it requires" installs "$@"
+	runs "... not where one of it is missing" each_needed "$@"
+}
+unset always
+requires vmprof "${libvirt[@]}" "${linked[@]}" /bin/sh
+requires vmprof-dkms dkms /bin/sh "$cmd"
+requires vmprof-guest-agent-dkms dkms /bin/sh "$agent"
+# where rpm is no package itself, as in a Debian guest, its database knows of nothing that is there
+requires vmprof-guest-agent
+requires "$kmod" "$agent"
+always=rpm requires vmprof-guest-agent "systemd = 239"
+always=rpm requires "$kmod" "$agent" "$kernel" kmod
+runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 238"
+runs "kmod-vmprof-guest not for another kernel" refused "$kmod" kernel-uname-r rpm "$agent" kmod "kernel-uname-r = 1.0-other"
+for other in "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"; do
+	runs "kmod-vmprof-guest not beside $other" refused "$kmod" vmprof-guest-agent "$other"
+	runs "vmprof-guest-agent-dkms neither" refused vmprof-guest-agent-dkms vmprof-guest-agent dkms /bin/sh "$other"
+done
+runs "vmprof-dkms not beside vmprof = $version-2" refused vmprof-dkms vmprof dkms /bin/sh "vmprof = $version-2"
+
 # the module and the program have no path of the build machine in them
-(cd "$work" && rpm2cpio rpm/kmod-*.rpm | cpio -idm --quiet && rpm2cpio rpm/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
-	(cd "$work" && rpm2archive -n rpm/kmod-*.rpm | tar -x; rpm2archive -n rpm/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
+(cd "$work" && rpm2cpio "$rpms"/kmod-*.rpm | cpio -idm --quiet && rpm2cpio "$rpms"/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
+	(cd "$work" && rpm2archive -n "$rpms"/kmod-*.rpm | tar -x; rpm2archive -n "$rpms"/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
 runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
 runs "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = "vmprof-agent $version"
 runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
 
 # --- Debian
-runs "packaging/deb/build guest" packaging/deb/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/deb"
-runs "packaging/deb/build host" packaging/deb/build host --build "$build" --out "$work/deb"
-is "the Debian packages" "$(cd "$work/deb" && ls)" "vmprof-dkms_$version-1_all.deb
+runs "make deb" make deb O="$build" KVER="$KVER" KDIR="$KDIR"
+is "the Debian packages" "$(cd "$debs" && ls)" "vmprof-dkms_$version-1_all.deb
 vmprof-guest-agent-dkms_$version-1_all.deb
 vmprof-guest-agent_$version-1_amd64.deb
 vmprof_$version-1_amd64.deb"
-field() { dpkg-deb -f "$work/deb/$1_$version-1_"*.deb "$2"; }
-files() { dpkg-deb -c "$work/deb/$1_$version-1_"*.deb | awk '$1 ~ /^-/ { print $1, $2, substr($NF, 2) }'; }
+field() { dpkg-deb -f "$debs/$1_$version-1_"*.deb "$2"; }
+files() { dpkg-deb -c "$debs/$1_$version-1_"*.deb | awk '$1 ~ /^-/ { print $1, $2, substr($NF, 2) }'; }
 is "files of vmprof-guest-agent" "$(files vmprof-guest-agent | grep -v /share/doc/)" "-rw-r--r-- root/root /usr/lib/systemd/system/vmprof-agent.service
 -rw-r--r-- root/root /usr/lib/sysusers.d/vmprof-agent.conf
 -rw-r--r-- root/root /usr/lib/udev/rules.d/99-vmprof-agent.rules
 -rwxr-xr-x root/root /usr/sbin/vmprof-agent
 -rw-r--r-- root/root /usr/share/man/man8/vmprof-agent.8.gz"
-is "schemas of vmprof" "$(files vmprof | grep /share/vmprof/)" "-rw-r--r-- root/root /usr/share/vmprof/performance.xsd
--rw-r--r-- root/root /usr/share/vmprof/profile.schema.json"
+# our_files PACKAGE - without what each package of Debian's has
+our_files() { files "$1" | sed -e 's|root/root|root|' -e '/\/share\/doc\/.*\/\(copyright\|changelog.Debian.gz\)$/d' -e 's/[.]gz$//' | sort -k3; }
+is "files of vmprof" "$(our_files vmprof)" "$vmprof_files"
+is "files of vmprof-dkms" "$(our_files vmprof-dkms)" "$(sources host-driver uapi.h vmprof | grep '^-')"
+is "files of vmprof-guest-agent-dkms" "$(our_files vmprof-guest-agent-dkms)" "$(sources guest-agent/module agent_proto.h vmprof-guest | grep '^-')"
 has "vmprof depends on the libraries that it loads and is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
 is "vmprof-dkms depends on dkms and the command" "$(field vmprof-dkms Depends)" "dkms, vmprof (= $version-1)"
 is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-dkms Depends)" "dkms, vmprof-guest-agent (= $version-1)"
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
-	dpkg-deb -e "$work/deb/$p"_*.deb "$work/$p"
+	dpkg-deb -e "$debs/$p"_*.deb "$work/$p"
+	no_labels "$p" "$(cat "$work/$p"/{pre,post}{inst,rm} 2> /dev/null)"
 	for s in "$work/$p"/*inst "$work/$p"/*rm; do
 		[ ! -e "$s" ] || runs "$p: ${s##*/} is a script, with all words put in" sh -c "sh -n $s && ! grep '@[a-z]*@' $s"
 	done
@@ -112,7 +196,7 @@ printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec /bin/uname "$@"\n' "$KVE
 chmod +x "$work"/bin/*
 for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 	name=${p%:*} package=${p#*:}-dkms
-	dpkg-deb -x "$work/deb/$package"_*.deb "$work/x"
+	dpkg-deb -x "$debs/$package"_*.deb "$work/x"
 	cp -a "$work/x/usr/src/." "$work/src/"
 	ko=$(tr - _ <<< "$name").ko
 	there() { find "$work/modules/$KVER/updates" -name "$ko*" 2> /dev/null | grep .; }
@@ -125,7 +209,7 @@ for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 done
 
 # --- other people's judgement
-judged rpmlint sh -c "HOME=$work rpmlint --config packaging/rpm/rpmlint.toml $work/rpm/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
+judged rpmlint sh -c "HOME=$work rpmlint --config packaging/rpm/rpmlint.toml $rpms/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
 tags=$(grep -v '^#' packaging/deb/lintian-tags | paste -sd,)
-judged lintian lintian --allow-root --fail-on error,warning --suppress-tags "$tags" "$work"/deb/*.deb
+judged lintian lintian --allow-root --fail-on error,warning --suppress-tags "$tags" "$debs"/*.deb
 echo "1..$nr"
