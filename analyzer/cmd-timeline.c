@@ -62,6 +62,7 @@ static int write_trace(const struct branch_data *d, const struct vmp_timeline *t
 	vmp_info("%s: %" PRIu64 " samples; open it in Perfetto (ui.perfetto.dev) or chrome://tracing", args_safe(path),
 		 t->samples);
 	print_cut(t, "");
+	vmp_about_left_out(stderr, d->set);
 	return VMP_EXIT_OK;
 }
 

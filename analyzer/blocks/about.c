@@ -81,6 +81,13 @@ static void records(FILE *out, const struct vmp_set *set)
 		fprintf(out, "  %" PRIu64 " branches were not looked at: beyond a VM entry or exit, or it was not known whose they are\n", l->cut);
 }
 
+void vmp_about_left_out(FILE *out, const struct vmp_set *set)
+{
+	if (any_flaw(&set->totals))
+		flaws(out, set);
+	records(out, set);
+}
+
 /* A kernel's code is what the session copied of it, or why it did not */
 static void kernel_copy(FILE *out, const struct vmp_set *set, const struct vmp_object *o, const char *name)
 {

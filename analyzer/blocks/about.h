@@ -13,6 +13,9 @@ void vmp_about_head(FILE *out, const struct vmp_set *set, const char *path);
 /** vmp_about_notes() - What limits the figures.  @e: NULL, there are none. */
 void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e);
 
+/** vmp_about_left_out() - What of the branches is not used, by cause; nothing where all are. */
+void vmp_about_left_out(FILE *out, const struct vmp_set *set);
+
 /** vmp_about_json() - The same as members of an object, with a comma behind. */
 void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e, const char *path);
 

@@ -3,10 +3,12 @@
 #include "export/binaries.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "blocks/about.h"
 #include "blocks/set.h"
 #include "export/format.h"
 #include "util/capdir.h"
@@ -26,6 +28,7 @@ struct job {
 	const char *folder, *suffix;
 	void (*print)(FILE *out, const struct vmp_binary *b);
 	struct entries *entries;	/* by point */
+	char **name;			/* by object: MODULE-BUILDID, NULL: none is written of it */
 	struct vmp_binary binary;
 };
 
@@ -149,20 +152,51 @@ static int write_file(const char *path, const struct job *j)
 	return err ? err : fd;
 }
 
-/* MODULE-BUILDID.SUFFIX: nothing that a guest chose gets into the path but safe characters */
-static int write_named(struct job *j, const struct vmp_object *o)
+static int is_named(const struct job *j, uint32_t objects, const char *name)
 {
+	uint32_t i;
+
+	for (i = 0; i < objects; i++)
+		if (j->name[i] && !strcmp(j->name[i], name))
+			return 1;
+	return 0;
+}
+
+/*
+ * Nothing that a guest chose gets into a path but safe characters.  Guests, or folders of one, with the same
+ * binary share its file; of those without a build-id nobody knows whether they are the same.
+ */
+static int name_object(struct job *j, uint32_t object)
+{
+	const struct vmp_object *o = &j->set->points.objects.v[object];
 	const char *module = vmp_model_name(j->set->m, o->module);
-	char path[4096], safe[4096], part[128], hex[2 * ID_BYTES + 1] = "no-build-id";
+	char name[256], part[128], hex[2 * ID_BYTES + 1];
 	const uint8_t *id;
+	unsigned int n;
 	size_t len;
+
+	if (!o->code || o->kernel || o->vm == VMP_NONE)
+		return 0;
+	id = vmp_elf_own_id(o->code, &len);
+	vmp_file_part(part, sizeof(part), module);
+	if (len) {
+		vmp_text_hex(hex, id, len < ID_BYTES ? len : ID_BYTES);
+		snprintf(name, sizeof(name), "%s-%s", part, hex);
+	} else {
+		snprintf(name, sizeof(name), "%s-no-build-id", part);
+		for (n = 2; is_named(j, object, name); n++)
+			snprintf(name, sizeof(name), "%s-no-build-id-%u", part, n);
+	}
+	j->name[object] = strdup(name);
+	return j->name[object] ? 0 : -ENOMEM;
+}
+
+static int write_named(struct job *j, const char *name)
+{
+	char path[4096], safe[4096];
 	int err;
 
-	id = vmp_elf_own_id(o->code, &len);
-	if (len)
-		vmp_text_hex(hex, id, len < ID_BYTES ? len : ID_BYTES);
-	if (snprintf(path, sizeof(path), "%s/%s-%s.%s", j->folder, vmp_file_part(part, sizeof(part), module), hex,
-		     j->suffix) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s.%s", j->folder, name, j->suffix) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	err = write_file(path, j);
 	if (!err)
@@ -170,50 +204,105 @@ static int write_named(struct job *j, const struct vmp_object *o)
 	return err;
 }
 
-static int write_object(struct job *j, uint32_t object)
+static int add_object(struct job *j, uint32_t object)
 {
-	const struct vmp_object *o = &j->set->points.objects.v[object];
-	struct vmp_binary *b = &j->binary;
-	uint32_t i, landings;
+	uint32_t i, ways = j->binary.ways.nr;
 	int err = 0;
 
-	b->code = o->code;
-	b->ways.nr = 0;
 	for (i = 0; !err && i < j->set->units.nr; i++)
 		err = add_unit(j, object, &j->set->units.v[i]);
-	landings = b->ways.nr ? j->set->landings.nr : 0;
-	for (i = 0; !err && i < landings; i++)
+	if (ways == j->binary.ways.nr)
+		return err;
+	for (i = 0; !err && i < j->set->landings.nr; i++)
 		err = add_landing(j, object, &j->set->landings.v[i]);
+	return err;
+}
+
+/* All objects of one name, beginning with the first */
+static int write_objects(struct job *j, uint32_t first)
+{
+	struct vmp_binary *b = &j->binary;
+	uint32_t i;
+	int err = 0;
+
+	if (!j->name[first] || is_named(j, first, j->name[first]))
+		return 0;
+	b->code = j->set->points.objects.v[first].code;
+	b->ways.nr = 0;
+	for (i = first; !err && i < j->set->points.objects.nr; i++)
+		if (j->name[i] && !strcmp(j->name[i], j->name[first]))
+			err = add_object(j, i);
 	if (err || !b->ways.nr)
 		return err;
 	make_one_of_each(b);
-	return write_named(j, o);
+	return write_named(j, j->name[first]);
 }
 
 static int write_all(struct job *j)
 {
-	uint32_t i, n = 0;
+	uint32_t i, nr = j->set->points.objects.nr, n = 0;
 	int err = 0;
 
-	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
-	if (!j->entries)
-		return -ENOMEM;
 	count_entries(j);
-	for (i = 0; !err && i < j->set->points.objects.nr; i++) {
-		const struct vmp_object *o = &j->set->points.objects.v[i];
-
-		if (!o->code || o->kernel || o->vm == VMP_NONE)
-			continue;
-		if (!n++)
-			err = vmp_make_dirs(j->folder, 0700);
-		if (!err)
-			err = write_object(j, i);
+	for (i = 0; !err && i < nr; i++) {
+		err = name_object(j, i);
+		n += !!j->name[i];
 	}
+	if (!err && !n) {
+		vmp_err("no branch is of a guest's binary that is here; vmprof branches tells why");
+		return -ENOENT;
+	}
+	if (!err)
+		err = vmp_make_dirs(j->folder, 0700);
+	for (i = 0; !err && i < nr; i++)
+		err = write_objects(j, i);
+	return err;
+}
+
+/* Branches of a guest's binaries whose files are not here */
+static void tell_missing(const struct job *j)
+{
+	const struct vmp_points *p = &j->set->points;
+	uint64_t *n = calloc(p->objects.nr + 1, sizeof(*n));
+	char safe[1024], safe_domain[1024];
+	uint32_t i;
+
+	for (i = 0; n && i < j->set->units.nr; i++) {
+		const struct vmp_unit *u = &j->set->units.v[i];
+
+		if (u->flaw == VMP_FLAW_NO_FILE && u->end != VMP_NONE && point(j, u->end)->object != VMP_NONE)
+			n[point(j, u->end)->object] += u->n;
+	}
+	for (i = 0; n && i < p->objects.nr; i++) {
+		const struct vmp_object *o = &p->objects.v[i];
+		const char *module = vmp_model_name(j->set->m, o->module), *domain;
+
+		if (!n[i] || o->vm == VMP_NONE)
+			continue;
+		domain = vmp_model_name(j->set->m, j->set->m->vms.v[o->vm].name);
+		vmp_warn("%s of %s is not in the object cache: %" PRIu64 " branches are left out",
+			 vmp_text(safe, sizeof(safe), module, strlen(module)),
+			 vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)), n[i]);
+	}
+	free(n);
+}
+
+static int write_set(struct job *j)
+{
+	uint32_t i;
+	int err = -ENOMEM;
+
+	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
+	j->name = calloc(j->set->points.objects.nr + 1, sizeof(*j->name));
+	if (j->entries && j->name)
+		err = write_all(j);
+	for (i = 0; j->name && i < j->set->points.objects.nr; i++)
+		free(j->name[i]);
+	free(j->name);
 	free(j->entries);
-	if (err || n)
-		return err;
-	vmp_err("no branch is of a guest's binary that is here; vmprof branches tells why");
-	return -ENOENT;
+	tell_missing(j);
+	vmp_about_left_out(stderr, j->set);
+	return err;
 }
 
 int vmp_write_binaries(const char *folder, struct vmp_model *m, const struct vmp_choice *c, const char *suffix,
@@ -228,7 +317,7 @@ int vmp_write_binaries(const char *folder, struct vmp_model *m, const struct vmp
 		return err;
 	j.set = set;
 	if (set->totals.with_branches) {
-		err = write_all(&j);
+		err = write_set(&j);
 	} else {
 		vmp_err("the capture has no branches; vmprof start --lbr records them");
 		err = -ENOENT;

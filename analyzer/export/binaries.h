@@ -4,7 +4,8 @@
  * file for each, MODULE-BUILDID.SUFFIX in a folder.
  *
  * Addresses are link-time addresses.  Counts are those of the records, as tools take them from
- * perf.  What fits neither mappings nor code is left out.
+ * perf, of all guests that have the binary.  What fits neither mappings nor code, or is of a binary that is not here, is
+ * left out, which is told on standard error.
  */
 #ifndef VMP_BINARIES_H
 #define VMP_BINARIES_H

@@ -192,6 +192,14 @@ END
 ok $? "with exits and steal; a block that is cut has its length and its cycles"
 run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
 run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
+# of two guests with the same program: one file, with the branches of both
+bolt_branches() { run export --format bolt "$@" -o "$tmp/both" "$moments" && cat "$tmp"/both/*.preagg | awk '/^B/ { n += $4 } END { print n + 0 }'; rm -rf "$tmp/both"; }
+one=$(bolt_branches --domain web01) two=$(bolt_branches --domain web02) both=$(bolt_branches)
+[ "$one" -gt 0 ] && [ "$two" -gt 0 ] && [ "$both" = $((one + two)) ] && [ "$(cat "$tmp/out" "$tmp/err" | grep -c preagg)" = 1 ]
+ok $? "an export for a binary has the branches of all guests that have it ($one and $two, $both)"
+VMPROF_OBJCACHE=/nonexistent run export --format bolt -o "$tmp/both" "$moments"
+[ $? = 1 ] && grep -q 'prog of web01 is not in the object cache: [1-9][0-9]* branches are left out' "$tmp/err" && grep -q 'not used: the program.s file is not in the object cache' "$tmp/err"
+ok $? "what is not here is told"
 run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(5, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
 run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, process prog' "$tmp/out"; ok $? "... and so is a sample"
 export VMPROF_OBJCACHE=$tmp

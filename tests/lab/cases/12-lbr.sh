@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 87
+plan 86
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -137,8 +137,8 @@ ok "so does the export" vmprof export --format perf-script --output /dev/null $f
 
 # what reads branches beside blocks and exports; libquantum's hottest function calls nothing and has a loop
 hot='.function == "quantum_toffoli"'
-ok "loops" vmprof loops --json --limit 0 $f > /run/lab/loops.json
-at_least "... quantum_toffoli's goes round many times" "$(jq "[.loops[] | select($hot and .level == 0).trips // 0] | max | floor" /run/lab/loops.json)" 10
+vmprof loops --json --limit 0 $f > /run/lab/loops.json
+at_least "loops: quantum_toffoli's goes round many times" "$(jq "[.loops[] | select($hot and .level == 0).trips // 0] | max | floor" /run/lab/loops.json)" 10
 at_least "... in some cycles" "$(jq "[.loops[] | select($hot and .level == 0).cycles // 0] | max | floor" /run/lab/loops.json)" 4
 samples=$(case_json "[.domains[0].rows[] | select($hot).samples] | add")
 annotated=$(vmprof annotate quantum_toffoli $f)
@@ -146,7 +146,7 @@ is "annotate has the samples that the report has, instruction by instruction" \
 	"$(awk '/^ *[0-9]+ +[0-9.]+ / { n += $1 } END { print n + 0 }' <<< "$annotated")" "$samples"
 at_least "... with runs, cycles and their errors of a dozen" "$(grep -cE '^ *[0-9]+ +[0-9.]+ +[1-9][0-9]* +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9a-f]+ ' <<< "$annotated")" 12
 vmprof branches --calls --json --limit 0 $f > /run/lab/calls.json
-at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function == "quantum_toffoli").seen] | add // 0' /run/lab/calls.json)" 1
+at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function | test("^quantum_toffoli(@plt)?$")).seen] | add // 0' /run/lab/calls.json)" 1
 ok "timeline" vmprof timeline --output /run/lab/trace.json $f
 at_least "... has blocks of it" "$(jq '[.traceEvents[] | select(.ph == "X" and .name == "quantum_toffoli")] | length' /run/lab/trace.json)" 1000
 at_least "... and exits" "$(jq '[.traceEvents[] | select(.ph == "i" and .name == "exit")] | length' /run/lab/trace.json)" 10
@@ -162,9 +162,9 @@ case_samples 1500
 vmprof stop > /dev/null 2>&1
 case_quiet web01
 vmprof branches --json --limit 0 $p > /run/lab/flow.json
-types=$(jq -r '[.branches[] | select(.from_module | test("libquantum|shor")).type] | unique | join(", ")' /run/lab/flow.json)
-like "libquantum's are calls ..." "$types" "call"
-is "... and returns, and nothing else" "$(tr , '\n' <<< "$types" | grep -cvE '^ *(call|indirect call|return)$') $(grep -c return <<< "$types")" "0 1"
+known='[.branches[] | select(.from_module | test("libquantum"))]'
+at_least "branches of libquantum's are known by where they come from" "$(jq "$known | length" /run/lab/flow.json)" 10
+is "... and by that alone" "$(jq -r "$known | map(.to_function) | unique | join(\" \")" /run/lab/flow.json)" -
 
 # ------------------------------------------------------ code of kernels
 # No file of a kernel is given: blocks have the code that was in memory.
