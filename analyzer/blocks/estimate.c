@@ -330,6 +330,16 @@ static void part(const struct vmp_block_code *b, struct vmp_estimate *e)
 		e->predicted_error = NAN;
 }
 
+/* The best of the figures that a block has */
+static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	if (e->source == VMP_SOURCE_LBR && !isnan(b->cycles[VMP_SOURCE_LBR]))
+		return VMP_SOURCE_LBR;
+	if (b->samples >= USABLE && !isnan(b->cycles[VMP_SOURCE_TIME]))
+		return VMP_SOURCE_TIME;
+	return isnan(b->cycles[VMP_SOURCE_CPI]) ? VMP_SOURCE_NONE : VMP_SOURCE_CPI;
+}
+
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
@@ -341,12 +351,9 @@ static void choose(struct vmp_estimates *e)
 
 		if (!e->m->set->blocks.v[i].insns)	/* its runs hang on a guess */
 			b->executions = b->executions_error = b->cycles[VMP_SOURCE_TIME] = b->error = NAN;
-		b->source = e->source;
-		if (b->source == VMP_SOURCE_TIME && (b->samples < USABLE || isnan(b->cycles[VMP_SOURCE_TIME])))
-			b->source = VMP_SOURCE_CPI;
-		if (isnan(b->cycles[b->source]))
-			b->source = VMP_SOURCE_NONE;
-		if (b->source == VMP_SOURCE_LBR && e->period > 0) {
+		b->source = source_of(e, b);
+		/* with few samples of its own what windows say of its runs says more */
+		if (b->source == VMP_SOURCE_LBR && b->samples >= USABLE) {
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
 			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)

@@ -28,7 +28,7 @@
 #define SAMPLES_MIN	50	/* in a block that is judged */
 #define UNSURE		0.1	/* of its cycles: with a larger error a block is held against that error alone ... */
 #define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
-#define KNOWN_MIN	12	/* blocks with less than that, or as many as were asked for */
+#define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for */
 
 /* One of the emulator's blocks, in whichever processes it ran */
 struct piece {

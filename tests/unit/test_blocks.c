@@ -493,6 +493,51 @@ static void test_own_cycles(void **state)
 	assert_true(v.worst < 0.001);
 }
 
+/* ... which not all records have: a block without them has the next best figure, and one without samples the windows' runs */
+static void test_own_cycles_missing(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 10000, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	}, few = {
+		.period = 50021, .samples = 150, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	};
+	uint32_t i, timed = 0, rare = 0;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	vmp_estimate_destroy(estimates);
+	for (i = 0; i < set->blocks.nr; i += 2)
+		set->blocks.v[i].cycled = 0;
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	assert_int_equal(estimates->source, VMP_SOURCE_LBR);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_estimate *e = &estimates->block[i];
+
+		assert_int_equal(e->source, i % 2 ? VMP_SOURCE_LBR : e->samples >= 4 ? VMP_SOURCE_TIME : VMP_SOURCE_CPI);
+		timed += e->source == VMP_SOURCE_TIME;
+	}
+	assert_true(timed > 2);
+
+	forget();
+	begin("a");
+	mixed_program();
+	simulate(&few);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct vmp_estimate *e = &estimates->block[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+
+		assert_int_equal(e->source, VMP_SOURCE_LBR);
+		if (e->samples >= 1 || b->n < 20)
+			continue;
+		rare++;
+		assert_true(e->executions > (double)t->runs / 2 && e->executions < (double)t->runs * 2);
+		assert_true(e->executions_error > 0);
+	}
+	assert_true(rare > 0);
+}
+
 /* A handful of samples: no start has a row of its own, the sums are right all the same */
 static void test_few(void **state)
 {
@@ -969,6 +1014,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_own_cycles, setup, teardown),

@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 86
+plan 85
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -138,8 +138,7 @@ ok "so does the export" vmprof export --format perf-script --output /dev/null $f
 # what reads branches beside blocks and exports; libquantum's hottest function calls nothing and has a loop
 hot='.function == "quantum_toffoli"'
 vmprof loops --json --limit 0 $f > /run/lab/loops.json
-at_least "loops: quantum_toffoli's goes round many times" "$(jq "[.loops[] | select($hot and .level == 0).trips // 0] | max | floor" /run/lab/loops.json)" 10
-at_least "... in some cycles" "$(jq "[.loops[] | select($hot and .level == 0).cycles // 0] | max | floor" /run/lab/loops.json)" 4
+at_least "loops: a round of quantum_toffoli's takes some cycles" "$(jq "[.loops[] | select($hot and .level == 0).cycles // 0] | max | floor" /run/lab/loops.json)" 4
 samples=$(case_json "[.domains[0].rows[] | select($hot).samples] | add")
 annotated=$(vmprof annotate quantum_toffoli $f)
 is "annotate has the samples that the report has, instruction by instruction" \
