@@ -8,6 +8,11 @@
 #include "model/resolve.h"
 
 #define SVM_EXIT_NMI	0x61
+/*
+ * From an overflow to its sample: some thousand instructions, for so long is an NMI held back. But the
+ * machine that emulates may run something else in between; what is as old as that is no sample's.
+ */
+#define INTERRUPT_MS	1000
 #define CR3_ROOT	0x000fffffffffe000ULL	/* without PCID and PTI bits */
 
 /* ------------------------------------------------------------------- rows */
@@ -320,7 +325,8 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		return 0;
 	}
 	side = s->mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
-	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side);
+	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side,
+			      (uint64_t)w->j->model->header.tsc_khz * INTERRUPT_MS);
 	if (w->voting)
 		return o ? vote(w, s, o) : 0;
 	if ((!o || o->of != side) && is_first(w->j->exact, cpu, s->tsc)) {
