@@ -50,6 +50,7 @@ static int row_of(struct join *j, const struct vmp_hit *hit, uint32_t *out)
 		return 0;
 	}
 	row.group = j->rows.nr;
+	row.is_known = place.why <= VMP_WHY_UNNAMED && (hit->kind != VMP_KIND_GUEST_USER || row.comm);
 	*out = j->rows.nr;
 	return vmp_vec_push(&j->rows, row) ? -ENOMEM : vmp_hash_set(&j->by_row, sum, *out);
 }
@@ -295,6 +296,10 @@ static int count(struct join *j, const struct vmprof_sample *s)
 	err = place_of(j, &hit, hit.addr, &row);
 	if (err)
 		return err;
+	if (hit.kind == VMP_KIND_GUEST_USER) {
+		j->checks.user++;
+		j->checks.user_known += (uint64_t)j->rows.v[row].is_known;
+	}
 	if (s->hdr.type == VMPROF_REC_SAMPLE)
 		j->rows.v[row].samples++;
 	else
