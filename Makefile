@@ -164,6 +164,10 @@ $(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,judge)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
+# Its questions are put by a test, which hears what it says
+judge_parts := $(filter-out %/judge.c %/judge_blocks.c %/verdict.c,$(judge_src))
+$(O)/tests/test_judge: private LIBS := $(judge_parts) $(LIBS)
+$(O)/tests/test_judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h)
 # The same with one file of the analyzer broken
 $(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
 	$(call say,TEST,judge-$*)
@@ -171,7 +175,7 @@ $(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
 		$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $@.c $(judge_src) \
 			$$(printf '%s\n' $(core_obj) | grep -v "/obj/$${file%.c}[.]o$$") $(LIBS) -lm
 .PHONY: judge
-judge: $(O)/tests/judge $(O)/tests/judge-timeless
+judge: $(O)/tests/judge $(O)/tests/judge-timeless $(O)/tests/judge-shifted
 
 # What makes a capture of the lab small enough for tests/golden.
 $(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)

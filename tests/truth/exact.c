@@ -212,7 +212,7 @@ const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu)
 }
 
 struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
-					 uint32_t flags)
+					 uint32_t flags, uint64_t within)
 {
 	const struct exact_cpu *c = exact_cpu_of(x, cpu);
 	struct exact_overflow *o, *found = NULL;
@@ -232,6 +232,8 @@ struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t
 	}
 	for (i = low; i > c->overflow && low - i < EVENTS; i--) {
 		o = &x->overflows.v[i - 1];
+		if (tsc - o->tsc > within)
+			break;
 		if (o->taken || (found && o->of != flags))
 			continue;
 		if (!found || found->of != flags)

@@ -8,6 +8,11 @@
 #include "model/resolve.h"
 
 #define SVM_EXIT_NMI	0x61
+/*
+ * From an overflow to its sample: some thousand instructions, for so long is an NMI held back. But the
+ * machine that emulates may run something else in between; what is as old as that is no sample's.
+ */
+#define INTERRUPT_MS	1000
 #define CR3_ROOT	0x000fffffffffe000ULL	/* without PCID and PTI bits */
 
 /* ------------------------------------------------------------------- rows */
@@ -45,6 +50,7 @@ static int row_of(struct join *j, const struct vmp_hit *hit, uint32_t *out)
 		return 0;
 	}
 	row.group = j->rows.nr;
+	row.is_known = place.why <= VMP_WHY_UNNAMED && (hit->kind != VMP_KIND_GUEST_USER || row.comm);
 	*out = j->rows.nr;
 	return vmp_vec_push(&j->rows, row) ? -ENOMEM : vmp_hash_set(&j->by_row, sum, *out);
 }
@@ -290,6 +296,10 @@ static int count(struct join *j, const struct vmprof_sample *s)
 	err = place_of(j, &hit, hit.addr, &row);
 	if (err)
 		return err;
+	if (hit.kind == VMP_KIND_GUEST_USER) {
+		j->checks.user++;
+		j->checks.user_known += (uint64_t)j->rows.v[row].is_known;
+	}
 	if (s->hdr.type == VMPROF_REC_SAMPLE)
 		j->rows.v[row].samples++;
 	else
@@ -320,7 +330,8 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		return 0;
 	}
 	side = s->mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
-	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side);
+	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side,
+			      (uint64_t)w->j->model->header.tsc_khz * INTERRUPT_MS);
 	if (w->voting)
 		return o ? vote(w, s, o) : 0;
 	if ((!o || o->of != side) && is_first(w->j->exact, cpu, s->tsc)) {

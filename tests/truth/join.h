@@ -20,6 +20,7 @@ struct join_row {
 	uint32_t vm;
 	uint32_t function, module, comm;	/* string numbers */
 	uint32_t group;			/* row that a block shares with it, or itself */
+	int is_known;			/* its name or its bounds, and whose it is */
 	uint64_t insns, cycles, insns_at, cycles_at;	/* exact, counters running */
 	uint64_t samples, insn_samples;	/* of the session's event, of instructions */
 };
@@ -36,6 +37,7 @@ struct join_checks {
 	uint64_t left;			/* true guest samples whose overflow came when it had just been left: */
 	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of all others */
 	uint64_t skid, skid_max;	/* samples with one, bytes */
+	uint64_t user, user_known;	/* user code; of them process, module and function are known */
 	uint64_t tasks, other_task;	/* user code whose task was read; of another process than its CR3 */
 	uint64_t exits;			/* host samples that name an exit */
 	uint64_t wrong_exit;		/* not the last one before the overflow ... */

@@ -39,6 +39,7 @@
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
+#define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -264,9 +265,10 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
 
-static int has_cpi(const struct group *g)
+/* By the samples that it has, or that it should have: none is passed over because it got too few */
+static int has_cpi(const struct join *j, const struct group *g)
 {
-	return g->samples >= CPI_SAMPLES_MIN;
+	return g->samples >= CPI_SAMPLES_MIN || g->cycles_at >= CPI_SAMPLES_MIN * j->model->pair.cycles;
 }
 
 /*
@@ -285,7 +287,7 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 		double insns = (double)g[i].insns_at / (double)pair->instructions;
 		double p;
 
-		if (!has_cpi(&g[i]) || cycles + insns <= 0)
+		if (!has_cpi(j, &g[i]) || cycles + insns <= 0)
 			continue;
 		n++;
 		p = binomial_test(g[i].samples + g[i].insn_samples, g[i].samples, cycles / (cycles + insns));
@@ -360,6 +362,9 @@ static void judge_samples(const struct join *j, int shared)
 		"VM, CR3 and CPL are those of the overflow",
 		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
 		c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
+	verdict(c->user && 100 * c->user_known >= KNOWN_MIN * c->user, "guest user code is known",
+		"process, module and function of %" PRIu64 " of %" PRIu64 " samples (%.2f %%, wanted %d %%)", c->user_known,
+		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
 	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
 		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
 	if (!shared)
@@ -437,7 +442,7 @@ static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t 
 	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog, i;
 
 	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
-		n += (uint32_t)has_cpi(&g[i]);
+		n += (uint32_t)has_cpi(j, &g[i]);
 	return n;
 }
 

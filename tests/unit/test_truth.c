@@ -154,19 +154,33 @@ static void test_overflow_of(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&x, text, strlen(text)), 0);
-	assert_null(exact_overflow_of(&x, 0, 2099, EXACT_GUEST));
-	assert_null(exact_overflow_of(&x, 1, 5000, EXACT_GUEST));
-	o = exact_overflow_of(&x, 0, 2300, EXACT_GUEST);
+	assert_null(exact_overflow_of(&x, 0, 2099, EXACT_GUEST, 1000));
+	assert_null(exact_overflow_of(&x, 1, 5000, EXACT_GUEST, 1000));
+	o = exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000);
 	assert_ptr_equal(o, &x.overflows.v[0]);
-	o = exact_overflow_of(&x, 0, 2300, 0);
+	o = exact_overflow_of(&x, 0, 2300, 0, 1000);
 	assert_ptr_equal(o, &x.overflows.v[1]);
-	assert_null(exact_overflow_of(&x, 0, 2300, 0));
+	assert_null(exact_overflow_of(&x, 0, 2300, 0, 1000));
 	exact_free(&x);
 
 	/* the wrong side rather than none */
 	assert_int_equal(read_text(&x, text, strlen(text)), 0);
-	o = exact_overflow_of(&x, 0, 2150, 0);
+	o = exact_overflow_of(&x, 0, 2150, 0, 1000);
 	assert_ptr_equal(o, &x.overflows.v[0]);
+	exact_free(&x);
+}
+
+/* One that is too long ago is of no sample, however few came since */
+static void test_overflow_too_old(void **state)
+{
+	struct exact x;
+
+	(void)state;
+	assert_int_equal(read_text(&x, text, strlen(text)), 0);
+	assert_null(exact_overflow_of(&x, 0, 2300, 0, 99));
+	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 199), &x.overflows.v[1]);
+	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 199));
+	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 200), &x.overflows.v[0]);
 	exact_free(&x);
 }
 
@@ -183,11 +197,11 @@ static void test_overflows_of_one_interrupt(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&x, four, strlen(four)), 0);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST)->pc, 0x13);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0)->pc, 0x12);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0)->pc, 0x10);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST)->pc, 0x11);
-	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST));
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000)->pc, 0x13);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 1000)->pc, 0x12);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 1000)->pc, 0x10);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000)->pc, 0x11);
+	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000));
 	exact_free(&x);
 }
 
@@ -286,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_exact_cut),
 		cmocka_unit_test(test_exact_nonsense),
 		cmocka_unit_test(test_overflow_of),
+		cmocka_unit_test(test_overflow_too_old),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
 		cmocka_unit_test(test_held_back),

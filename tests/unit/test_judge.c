@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_judge.c - the judge of tests/truth before captures and counts that are made up: two that agree, and the
+ * same bent in one place, of which exactly one question says NO.
+ */
+#include "gen.h"
+
+#include "tests/truth/judge_blocks.h"
+#include "tests/truth/verdict.h"
+
+int judge_main(int argc, char **argv);
+#define main judge_main
+#include "tests/truth/judge.c"
+#undef main
+
+#define PERIOD		1000000ULL
+#define INSN_PERIOD	500000ULL
+#define STEP		10000		/* ticks from one overflow to the next */
+#define CR3_TURNS	0x5000000ULL	/* one program's, then the next one's */
+#define CR3_LAST	0x6000000ULL
+#define CR3_VMM		0x9000000ULL
+#define CR3_HOG		0xa000000ULL
+#define NCR3		0x70000000ULL
+#define NCR3_OTHER	0x80000000ULL
+#define OTHER_VM	2000U
+#define HOG		77U
+#define JIT		0x7f0000000000ULL
+#define KVM		0xffffffffc0000000ULL
+#define AMD		0xffffffffc1000000ULL
+#define LINUX		0xffffffff90000000ULL
+#define HLT		0x78
+#define INTR		0x60
+
+/* One after the other: what ran, for so many periods of cycles and of instructions */
+enum { ALPHA, BETA, GAMMA, TICK, IDLE, RARE, OTHER, RUN_HLT, RUN_INTR, EMULATE, HOST, VMM, STOLEN, LOTS };
+
+static const struct lot {
+	uint8_t mode, cpl;
+	uint32_t vm, pid;
+	uint64_t cr3, ip, exit;
+	unsigned int samples, insn_samples;
+} lots[LOTS] = {
+	[ALPHA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 10, CR3_TURNS, JIT + 0x10, 0x61, 1500, 1100 },
+	[BETA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 11, CR3_TURNS, JIT + 0x110, 0x61, 1200, 500 },
+	[GAMMA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 12, CR3_LAST, JIT + 0x210, 0x61, 700, 300 },
+	[TICK]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x10, 0x61, 500, 200 },
+	[IDLE]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x110, 0x61, 500, 200 },
+	[RARE]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x310, 0x61, 30, 10 },
+	[OTHER]	   = { VMPROF_MODE_GUEST, 0, OTHER_VM, 0, CR3_LAST, GEN_KERNEL + 0x10, 0x61, 300, 100 },
+	[RUN_HLT]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, HLT, 400, 0 },
+	[RUN_INTR] = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, INTR, 400, 0 },
+	[EMULATE]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, KVM + 0x10, INTR, 300, 0 },
+	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 0 },
+	[VMM]	   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1000, INTR, 300, 0 },
+	[STOLEN]   = { VMPROF_MODE_OTHER_USER, 3, GEN_VM, HOG, CR3_HOG, 0x2000, INTR, 300, 0 },
+};
+
+/* What a test bends: counts by lot; or @first samples of a lot, or their overflows */
+static struct bend {
+	double cycles[LOTS], cycles_at[LOTS], insns_at[LOTS];	/* added, in periods */
+	uint64_t early;		/* ticks by which the second owner of a CR3 is told of too late */
+	unsigned int lot, first;
+	void (*sample)(struct vmprof_sample *s);
+	void (*overflow)(struct exact_overflow *o);
+	int no_sample, no_overflow;
+	int random;
+	int nameless;		/* nobody told of gamma's function */
+} bend;
+
+static char *dir, capture[96], counts[96];
+static struct gen gen;
+
+static char said_no[8][80];
+static int noes, asked;
+
+void verdict(int yes, const char *question, const char *fmt, ...)
+{
+	(void)fmt;
+	asked++;
+	if (!yes)
+		snprintf(said_no[noes++ % 8], sizeof(said_no[0]), "%s", question);
+}
+
+int verdict_noes(void)
+{
+	return noes;
+}
+
+/* Branches and code: tests/truth/cases has them */
+int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
+{
+	(void)m;
+	(void)x;
+	return blocks ? 0 : -EINVAL;
+}
+
+/* ------------------------------------------------------------ what is made up */
+
+static int is_guest(const struct lot *l)
+{
+	return l->mode == VMPROF_MODE_GUEST;
+}
+
+static uint64_t begin_of(int lot)
+{
+	uint64_t tsc = 1000000;
+	int i;
+
+	for (i = 0; i < lot; i++)
+		tsc += (uint64_t)STEP * (lots[i].samples + lots[i].insn_samples);
+	return tsc;
+}
+
+static void program(uint64_t tsc, uint64_t cr3, uint32_t pid, const char *comm, const char *function)
+{
+	gen_proc(&gen, VMPROF_MSG_FORK, tsc, cr3, pid, 1, 0, "sh");
+	gen_proc(&gen, VMPROF_MSG_EXEC, tsc, cr3, pid, 1, 0, "sh");
+	gen_proc(&gen, VMPROF_MSG_EXEC, tsc, cr3, pid, 1, VMPROF_PROC_EXEC_DONE, comm);
+	gen_map(&gen, tsc, cr3, pid, JIT, JIT + 0x10000, 0, 0, "");
+	if (*function)
+		gen_jitmap(&gen, tsc, pid, function);
+	gen_task(&gen, GEN_VM, 0, tsc, pid, pid, 0, comm);
+}
+
+static void begin(void)
+{
+	char meta[160];
+
+	gen_begin(&gen, capture);
+	snprintf(meta, sizeof(meta), "{\"event\":\"cycles\",\"period\":%llu,\"instruction_period\":%llu,"
+		 "\"trigger\":\"pmc\",\"random\":%s}", PERIOD, INSN_PERIOD, bend.random ? "true" : "false");
+	gen_text(&gen, VMPROF_CAP_META, 0, meta);
+	gen_vm(&gen, GEN_VM, "web01");
+	gen_vm(&gen, OTHER_VM, "web02");
+	gen_text(&gen, VMPROF_CAP_HOST_KSYMS, 0,
+		 "ffffffff90000000 T schedule\nffffffff90001000 T end\n"
+		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_end\t[kvm]\n"
+		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
+	gen_clock(&gen, GEN_VM);
+	gen_hello(&gen, 1500, 1, 0);
+	gen_ksyms(&gen, "ffffffff81000000 T tick\nffffffff81000100 T idle\nffffffff81000200 T never\n"
+		  "ffffffff81000300 T rare\nffffffff81000400 T end\n");
+	gen_tasks(&gen, 1600, 0);
+	program(2000, CR3_TURNS, 10, "alpha", "7f0000000000 100 alpha\n");
+	gen_exit(&gen, begin_of(BETA) - STEP / 2, CR3_TURNS, 10, "alpha", 0, 0, 0, "");
+	program(begin_of(BETA) - STEP / 2, CR3_TURNS, 11, "beta", "7f0000000100 100 beta\n");
+	program(begin_of(GAMMA) - STEP / 2, CR3_LAST, 12, "gamma", bend.nameless ? "" : "7f0000000200 100 gamma\n");
+	gen_agent_flush(&gen, GEN_VM, 0);
+}
+
+static struct vmprof_sample sample_of(const struct lot *l, uint64_t tsc, int is_insn)
+{
+	struct vmprof_sample s = {
+		.hdr = { is_insn ? VMPROF_REC_INSTRUCTIONS : VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc,
+		.host_pid = l->pid, .host_tid = l->pid, .host_ip = l->ip, .vm = l->vm, .vcpu_tid = l->vm + 1,
+		.mode = l->mode, .vendor = VMPROF_VENDOR_SVM, .exit_reason = l->exit,
+	};
+
+	if (is_guest(l)) {
+		s = gen_guest_sample(l->vm, tsc, l->cr3, l->cpl, l->ip);
+		s.hdr.type = is_insn ? VMPROF_REC_INSTRUCTIONS : VMPROF_REC_SAMPLE;
+		s.guest_task = l->pid ? VMPROF_TASK_KNOWN : VMPROF_TASK_OFF;
+		s.guest_tid = l->pid;
+	} else if (l->mode <= VMPROF_MODE_VMM_USER) {
+		s.flags = VMPROF_SF_VCPU;
+	} else if (l->mode == VMPROF_MODE_OTHER_USER) {
+		s.flags = VMPROF_SF_STEAL;
+	}
+	return s;
+}
+
+static struct exact_overflow overflow_of(const struct lot *l, uint64_t tsc)
+{
+	return (struct exact_overflow){
+		.tsc = tsc, .of = is_guest(l) ? EXACT_GUEST : 0, .pc = l->ip, .cr3 = l->cr3,
+		.flags = (is_guest(l) ? EXACT_GUEST : 0) | (l->cpl == 3 ? EXACT_USER : 0),
+		.ncr3 = is_guest(l) ? l->vm == GEN_VM ? NCR3 : NCR3_OTHER : 0, .exit = l->exit,
+	};
+}
+
+static const char *side(uint32_t flags)
+{
+	return flags & EXACT_GUEST ? "guest" : "host";
+}
+
+static const char *mode(uint32_t flags)
+{
+	return flags & EXACT_USER ? "user" : "kernel";
+}
+
+/* Samples, and the overflow of each a tick before it */
+static void put_samples(FILE *f, int nr)
+{
+	const struct lot *l = &lots[nr];
+	uint64_t tsc = begin_of(nr);
+	unsigned int i;
+
+	for (i = 0; i < l->samples + l->insn_samples; i++, tsc += STEP) {
+		struct vmprof_sample s = sample_of(l, tsc, i >= l->samples);
+		struct exact_overflow o = overflow_of(l, tsc - 1);
+		/* not the first of all, which may be of what was before the window */
+		const int bent = nr == (int)bend.lot && i >= 10 && i < 10 + bend.first;
+
+		if (bent && bend.sample)
+			bend.sample(&s);
+		if (bent && bend.overflow)
+			bend.overflow(&o);
+		if (!bent || !bend.no_sample)
+			gen_record(&gen, &s, sizeof(s));
+		if (!bent || !bend.no_overflow)
+			fprintf(f, "overflow %" PRIu64 " %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 "\n",
+				o.tsc, side(o.of), side(o.flags), mode(o.flags), o.cr3, o.ncr3, o.exit, o.pc);
+	}
+	gen_records_flush(&gen, 0, begin_of(nr), tsc);
+}
+
+/* One space and one block in it for each lot: a period for each sample */
+static void put_counts(FILE *f, int nr)
+{
+	const struct lot *l = &lots[nr];
+	const struct exact_overflow o = overflow_of(l, 0);
+	const double p = (double)PERIOD;
+
+	fprintf(f, "space %d %s %s counting 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", nr + 1,
+		side(o.flags), mode(o.flags), o.cr3, o.ncr3, is_guest(l) ? EXACT_NO_EXIT : l->exit,
+		begin_of(nr) - 1000 - (nr == BETA ? bend.early : 0), begin_of(nr + 1) - STEP);
+	fprintf(f, "block %d 0x%" PRIx64 " 4 %llu %.0f %.0f %.0f 0 0 0 0\n", nr + 1, l->ip, l->insn_samples * INSN_PERIOD,
+		(l->samples + bend.cycles[nr]) * p,
+		(l->insn_samples + bend.insns_at[nr]) * (double)INSN_PERIOD,
+		(l->samples + bend.cycles_at[nr]) * p);
+}
+
+/* The judge's exit status, with these options */
+static int judge_them(char *options)
+{
+	char *args[16] = { "judge" }, *word;
+	int nr = 1, i, out = dup(STDOUT_FILENO), err;
+	FILE *f = fopen(counts, "w");
+
+	assert_non_null(f);
+	noes = asked = 0;
+	begin();
+	fprintf(f, "vmprof-exact 2\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
+	for (i = 0; i < LOTS; i++)
+		put_samples(f, i);
+	for (i = 0; i < LOTS; i++)
+		put_counts(f, i);
+	fprintf(f, "end\n");
+	assert_int_equal(fclose(f), 0);
+	gen_end(&gen);
+	for (word = strtok(options, " "); word; word = strtok(NULL, " "))
+		args[nr++] = word;
+	args[nr++] = counts;
+	args[nr++] = capture;
+	fflush(stdout);
+	assert_non_null(freopen("/dev/null", "w", stdout));
+	err = judge_main(nr, args);
+	fflush(stdout);
+	assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
+	close(out);
+	return err;
+}
+
+#define OPTIONS "--steal 77 --blocks 1"
+#define ASKED	18
+
+static void all_yes(const char *options)
+{
+	char buf[80];
+
+	snprintf(buf, sizeof(buf), "%s", options);
+	if (judge_them(buf))
+		fail_msg("%d of %d say NO: %s", noes, asked, said_no[0]);
+	assert_int_equal(asked, ASKED);
+}
+
+static void only(const char *question, const char *options)
+{
+	char buf[80];
+
+	snprintf(buf, sizeof(buf), "%s", options);
+	assert_int_equal(judge_them(buf), 1);
+	assert_int_equal(asked, ASKED);
+	if (noes != 1 || strcmp(said_no[0], question))
+		fail_msg("%d say NO, not only '%s': %s, %s", noes, question, said_no[0], said_no[1]);
+	bend = (struct bend){ 0 };
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dir = gen_dir();
+	snprintf(capture, sizeof(capture), "%s/a.vmprof", dir);
+	snprintf(counts, sizeof(counts), "%s/a.exact", dir);
+	setenv("VMPROF_OBJCACHE", dir, 1);
+	bend = (struct bend){ 0 };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	gen_rmdir(dir);
+	return 0;
+}
+
+/* --------------------------------------------------------------------- tests */
+
+static void test_agree(void **state)
+{
+	(void)state;
+	all_yes(OPTIONS);
+	bend.random = 1;
+	all_yes(OPTIONS);
+}
+
+static void test_few_samples(void **state)
+{
+	(void)state;
+	only("enough samples", "--steal 77 --blocks 1 --min 4731");
+}
+
+static void test_functions(void **state)
+{
+	(void)state;
+	bend.cycles_at[TICK] = -200;
+	bend.cycles_at[IDLE] = 200;
+	only("functions have their exact share", OPTIONS);
+	bend.cycles_at[BETA] = -200;
+	bend.cycles_at[GAMMA] = 200;
+	only("functions have their exact share", OPTIONS);
+}
+
+static void in_never(struct vmprof_sample *s)
+{
+	s->guest_ip = GEN_KERNEL + 0x210;
+}
+
+static void at_never(struct exact_overflow *o)
+{
+	o->pc = GEN_KERNEL + 0x210;
+}
+
+static void test_ghost(void **state)
+{
+	(void)state;
+	bend.lot = TICK;
+	bend.first = 1;
+	bend.sample = in_never;
+	bend.overflow = at_never;
+	only("no sample is in a function that did not run", OPTIONS);
+}
+
+static void test_cpi(void **state)
+{
+	(void)state;
+	bend.insns_at[ALPHA] = 400;
+	only("CPI is exact within sampling error", OPTIONS);
+	bend.insns_at[BETA] = 300;
+	only("CPI is exact within sampling error", OPTIONS);
+}
+
+static void test_sides(void **state)
+{
+	(void)state;
+	bend.cycles[IDLE] = -400;
+	bend.cycles[HOST] = 400;
+	only("guest and host have their exact share", OPTIONS);
+	bend.cycles[IDLE] = -400;
+	bend.cycles[HOST] = 400;
+	bend.random = 1;
+	only("guest and host have their exact share", OPTIONS);
+}
+
+static void test_orphan(void **state)
+{
+	(void)state;
+	bend.lot = IDLE;
+	bend.first = 1;
+	bend.no_overflow = 1;
+	only("each sample has an overflow of its own", OPTIONS);
+}
+
+static void other_side(struct exact_overflow *o)
+{
+	o->of ^= EXACT_GUEST;
+}
+
+static void test_wrong_side(void **state)
+{
+	(void)state;
+	bend.lot = IDLE;
+	bend.first = 1;
+	bend.overflow = other_side;
+	only("no sample is on the wrong side", OPTIONS);
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.overflow = other_side;
+	only("no sample is on the wrong side", OPTIONS);
+}
+
+static void other_vm(struct exact_overflow *o)
+{
+	o->ncr3 = NCR3;
+}
+
+static void other_cr3(struct exact_overflow *o)
+{
+	o->cr3 += 0x2000;
+}
+
+static void other_cpl(struct exact_overflow *o)
+{
+	o->flags ^= EXACT_USER;
+}
+
+/* Where it was found is the host */
+static void just_left(struct exact_overflow *o)
+{
+	o->flags &= ~EXACT_GUEST;
+}
+
+static void test_spaces(void **state)
+{
+	static void (*const wrong[])(struct exact_overflow *) = { other_vm, other_cr3, other_cpl, just_left };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		bend.lot = OTHER;
+		bend.first = wrong[i] == just_left ? 3 : 1;
+		bend.overflow = wrong[i];
+		only("VM, CR3 and CPL are those of the overflow", OPTIONS);
+	}
+}
+
+/* Counts and samples agree, and nobody knows on what */
+static void test_known(void **state)
+{
+	(void)state;
+	bend.nameless = 1;
+	only("guest user code is known", OPTIONS);
+}
+
+static void other_task(struct vmprof_sample *s)
+{
+	s->guest_tid = 10;
+}
+
+static void test_task(void **state)
+{
+	(void)state;
+	bend.lot = GAMMA;
+	bend.first = 1;
+	bend.sample = other_task;
+	only("user code's task is of the process whose CR3 it was", OPTIONS);
+}
+
+static void other_reason(struct vmprof_sample *s)
+{
+	s->exit_reason = HLT;
+}
+
+static void held_nmi(struct vmprof_sample *s)
+{
+	s->exit_reason = 0x61;
+}
+
+/* The NMI that was held back on the way into the guest may be there in one of ten */
+static void test_reason(void **state)
+{
+	(void)state;
+	bend.lot = RUN_INTR;
+	bend.first = 1;
+	bend.sample = other_reason;
+	only("the exit reason is that of the last #VMEXIT", OPTIONS);
+	bend.lot = RUN_INTR;
+	bend.first = 100;
+	bend.sample = held_nmi;
+	all_yes(OPTIONS);
+	bend.first = 200;
+	only("the exit reason is that of the last #VMEXIT", OPTIONS);
+}
+
+static void next_insn(struct exact_overflow *o)
+{
+	o->pc += 4;
+}
+
+static void test_skid(void **state)
+{
+	(void)state;
+	bend.lot = TICK;
+	bend.first = 1;
+	bend.overflow = next_insn;
+	only("there is no skid in guest code", OPTIONS);
+}
+
+/* More ran than there are samples; an overflow has none */
+static void test_balance(void **state)
+{
+	(void)state;
+	bend.cycles[HOST] = 100;
+	only("every period is accounted for", OPTIONS);
+	bend.lot = IDLE;
+	bend.first = 3;
+	bend.no_sample = 1;
+	only("every period is accounted for", OPTIONS);
+}
+
+static void test_vmm(void **state)
+{
+	(void)state;
+	bend.cycles_at[RUN_HLT] = -150;
+	bend.cycles_at[EMULATE] = 150;
+	only("VMM time by exit reason is exact", OPTIONS);
+	/* all of it: too few */
+	bend.cycles_at[RUN_HLT] = bend.cycles_at[RUN_INTR] = 160;
+	bend.cycles_at[EMULATE] = 120;
+	only("VMM time by exit reason is exact", OPTIONS);
+}
+
+/* What it did was not steal alone */
+static void no_steal(struct vmprof_sample *s)
+{
+	s->flags = 0;
+}
+
+static void test_host_processes(void **state)
+{
+	(void)state;
+	/* steal is a share of the same cycles: it is not asked of the process that is bent most */
+	bend.cycles_at[VMM] = bend.cycles_at[STOLEN] = 250;
+	only("host processes have their exact share", OPTIONS);
+}
+
+static void test_steal(void **state)
+{
+	(void)state;
+	bend.lot = STOLEN;
+	bend.first = 150;
+	bend.sample = no_steal;
+	only("steal is exact", OPTIONS);
+	only("steal is exact", "--steal 78 --blocks 1");
+}
+
+/* The second owner of a CR3 was told of when it had run there for a while */
+static void test_axis(void **state)
+{
+	(void)state;
+	bend.early = 7000;
+	only("guest events lie within the printed bound", OPTIONS);
+}
+
+static void test_hottest(void **state)
+{
+	int i;
+
+	(void)state;
+	/* shares and CPI are as they were */
+	for (i = ALPHA; i <= OTHER; i++) {
+		bend.cycles_at[i] = 0.3 * lots[i].samples;
+		bend.insns_at[i] = 0.3 * lots[i].insn_samples;
+	}
+	only("the hottest function's time is exact", OPTIONS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_agree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_few_samples, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ghost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cpi, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_orphan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_side, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_balance, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vmm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
