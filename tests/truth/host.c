@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* host.c - few exit codes and processes: lists are searched from the front. */
+/* host.c - few exit codes, functions of KVM and processes: lists are searched from the front. */
 #include "host.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define SVM_EXIT_NMI	0x61
 
-/* Both vectors have the same type but in name */
+/* All vectors have the same type but in name */
 #define SHARE(vec, k) share_of((void **)&(vec)->v, &(vec)->nr, &(vec)->room, k)
 
 static struct host_share *share_of(void **v, uint32_t *nr, uint32_t *room, uint64_t key)
@@ -26,34 +26,43 @@ static struct host_share *share_of(void **v, uint32_t *nr, uint32_t *room, uint6
 	return s;
 }
 
-static int is_kvm(struct host *h, struct vmp_model *m, uint64_t addr, int *yes)
+static int place_of(struct host *h, struct vmp_model *m, uint64_t addr, uint32_t *function, int *kvm)
 {
-	const uint32_t *known = vmp_hash_find(&h->kvm, addr);
+	const uint32_t *known = vmp_hash_find(&h->places, addr);
 	struct vmp_place place = { 0 };
 	const char *module;
 	int err;
 
 	if (known) {
-		*yes = (int)*known;
+		*function = *known >> 1;
+		*kvm = *known & 1;
 		return 0;
 	}
 	err = vmp_resolve_host_kernel(m, addr, &place);
 	if (err)
 		return err;
 	module = vmp_model_name(m, place.module);
-	*yes = !strcmp(module, "[kvm]") || !strcmp(module, "[kvm_amd]");
-	return vmp_hash_set(&h->kvm, addr, (uint32_t)*yes);
+	*function = place.function;
+	*kvm = !strcmp(module, "[kvm]") || !strcmp(module, "[kvm_amd]");
+	return vmp_hash_set(&h->places, addr, *function << 1 | (uint32_t)*kvm);
 }
 
 int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s, const struct exact_block *b)
 {
 	struct host_share *share;
+	uint32_t function;
 	int err, kvm;
 
 	if (!(s->flags & EXACT_USER)) {
-		err = is_kvm(h, m, b->pc, &kvm);
+		err = place_of(h, m, b->pc, &function, &kvm);
+		if (!err && b->cycles_at)
+			err = vmp_hash_set(&h->ran, function, 1);
 		if (err || !kvm)
 			return err;
+		share = SHARE(&h->functions, function);
+		if (!share)
+			return -ENOMEM;
+		share->cycles += b->cycles_at;
 	}
 	share = s->flags & EXACT_USER ? SHARE(&h->procs, s->cr3) : SHARE(&h->exits, s->exit);
 	if (!share)
@@ -94,17 +103,29 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 {
 	uint64_t ip = overflowed_at(s, o);
 	struct host_share *share;
+	uint32_t function;
 	int err, kvm;
 
 	if (s->hdr.type != VMPROF_REC_SAMPLE)
 		return 0;
 	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
 		return vote(h, s, o->cr3);
+	if (s->mode != VMPROF_MODE_VMM_KERNEL && s->mode != VMPROF_MODE_OTHER_KERNEL)
+		return 0;
+	err = place_of(h, m, s->host_ip, &function, &kvm);
+	if (err)
+		return err;
+	h->kernel++;
+	h->ghosts += !vmp_hash_find(&h->ran, function);
 	if (s->mode != VMPROF_MODE_VMM_KERNEL)
 		return 0;
-	err = is_kvm(h, m, ip, &kvm);
+	err = place_of(h, m, ip, &function, &kvm);
 	if (err || !kvm)
 		return err;
+	share = SHARE(&h->functions, function);
+	if (!share)
+		return -ENOMEM;
+	share->samples++;
 	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
@@ -144,5 +165,7 @@ void host_free(struct host *h)
 	vmp_vec_free(&h->exits);
 	vmp_vec_free(&h->procs);
 	vmp_vec_free(&h->votes);
-	vmp_hash_free(&h->kvm);
+	vmp_vec_free(&h->functions);
+	vmp_hash_free(&h->places);
+	vmp_hash_free(&h->ran);
 }

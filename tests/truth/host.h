@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * host.h - exact counts and samples of the host's code, side by side: KVM's own
- * by exit reason, user code by process.
+ * by exit reason and by function, user code by process.
  *
  * The emulator does not know the host's tasks.  KVM's modules run for the vCPU
  * that is loaded, and user code has its process's CR3: those two can be told.
@@ -13,7 +13,7 @@
 #include "model/model.h"
 
 struct host_share {
-	uint64_t key;			/* exit code; CR3 */
+	uint64_t key;			/* exit code; function, a string number; CR3 */
 	uint64_t cycles;		/* exact, as cycles_at */
 	uint64_t samples;		/* of the session's event */
 	uint64_t steal;			/* of them */
@@ -28,10 +28,13 @@ struct host_vote {
 
 struct host {
 	VMP_VEC(struct host_share) exits;	/* KVM's modules, by the last #VMEXIT */
+	VMP_VEC(struct host_share) functions;	/* ... by function */
 	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
 	VMP_VEC(struct host_vote) votes;
 	uint64_t moved;		/* KVM's samples that were held back: place or reason are the overflow's */
-	struct vmp_hash kvm;	/* address -> is it in KVM's modules */
+	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
+	struct vmp_hash ran;	/* functions of the kernel with an exact count */
+	uint64_t kernel, ghosts;	/* the kernel's samples; in functions that did not run */
 };
 
 /** host_block() - Exact counts of a block of host code. Return: 0 or -ENOMEM. */

@@ -57,7 +57,8 @@ static uint32_t tests_of(const struct host_share *v, uint32_t nr)
 
 uint32_t judge_host_tests(const struct join *j)
 {
-	return tests_of(j->host.exits.v, j->host.exits.nr) + tests_of(j->host.procs.v, j->host.procs.nr);
+	return tests_of(j->host.exits.v, j->host.exits.nr) + tests_of(j->host.functions.v, j->host.functions.nr) +
+		tests_of(j->host.procs.v, j->host.procs.nr);
 }
 
 /* One test; its line tells the numbers.  Return: 1 beyond sampling error */
@@ -71,8 +72,8 @@ static int compare(const struct whole *all, const char *name, uint64_t cycles, u
 	return p < level;
 }
 
-static uint32_t compare_all(const struct host_share *v, uint32_t nr, double level,
-			    const char *(*name)(char *buf, const struct host_share *s))
+static uint32_t compare_all(const struct join *j, const struct host_share *v, uint32_t nr, double level,
+			    const char *(*name)(const struct join *j, char *buf, const struct host_share *s))
 {
 	const struct whole all = whole_of(v, nr);
 	struct host_share rest = { 0 };
@@ -81,7 +82,7 @@ static uint32_t compare_all(const struct host_share *v, uint32_t nr, double leve
 
 	for (i = 0; i < nr; i++) {
 		if (is_judged(&all, &v[i])) {
-			bad += (uint32_t)compare(&all, name(buf, &v[i]), v[i].cycles, v[i].samples, level);
+			bad += (uint32_t)compare(&all, name(j, buf, &v[i]), v[i].cycles, v[i].samples, level);
 			continue;
 		}
 		rest.cycles += v[i].cycles;
@@ -102,16 +103,24 @@ static int compare_whole(const struct join *j, const struct host_share *v, uint3
 	return !all.samples || (double)all.samples < due - off || (double)all.samples > most + off;
 }
 
-static const char *exit_name(char *buf, const struct host_share *s)
+static const char *exit_name(const struct join *j, char *buf, const struct host_share *s)
 {
+	(void)j;
 	return s->key == EXACT_NO_EXIT ? "(before the first)" :
 		vmp_exit_name(buf, VMPROF_VENDOR_SVM, s->key);
 }
 
-static const char *cr3_name(char *buf, const struct host_share *s)
+static const char *cr3_name(const struct join *j, char *buf, const struct host_share *s)
 {
+	(void)j;
 	snprintf(buf, VMP_EXIT_NAME_MAX, "CR3 0x%" PRIx64, s->key);
 	return buf;
+}
+
+static const char *function_name(const struct join *j, char *buf, const struct host_share *s)
+{
+	(void)buf;
+	return vmp_model_name(j->model, (uint32_t)s->key);
 }
 
 void judge_host(const struct join *j, int homeless, double level)
@@ -120,15 +129,20 @@ void judge_host(const struct join *j, int homeless, double level)
 	uint32_t bad;
 
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
-	bad = compare_all(h->exits.v, h->exits.nr, level, exit_name) +
+	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
 	verdict(!bad && 100 * h->moved <= MOVED_MAX * whole_of(h->exits.v, h->exits.nr).samples,
 		"VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back", bad, h->moved);
+	printf("   exact %%  sampled   samples   expected    chance  KVM's functions\n");
+	bad = compare_all(j, h->functions.v, h->functions.nr, level, function_name);
+	verdict(h->functions.nr && !bad, "KVM's functions have their exact share", "%" PRIu32 " beyond sampling error", bad);
+	verdict(h->kernel && !h->ghosts, "no sample of the host's kernel is in a function that did not run",
+		"%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
 	if (homeless)
 		return;
 	printf("   exact %%  sampled   samples   expected    chance  user code of the host\n");
-	bad = compare_all(h->procs.v, h->procs.nr, level, cr3_name) +
+	bad = compare_all(j, h->procs.v, h->procs.nr, level, cr3_name) +
 		(uint32_t)compare_whole(j, h->procs.v, h->procs.nr);
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
 }

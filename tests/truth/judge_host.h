@@ -9,7 +9,7 @@
 uint32_t judge_host_tests(const struct join *j);
 
 /**
- * judge_host() - KVM's time by exit reason, user code by process.
+ * judge_host() - KVM's time by exit reason and by function, the host's kernel by function, user code by process.
  * @homeless: Some pCPU is no vCPU's home: user code is not judged.
  * @level: Of a single test.
  */

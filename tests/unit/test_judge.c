@@ -133,7 +133,7 @@ static void begin(void)
 	gen_vm(&gen, GEN_VM, "web01");
 	gen_vm(&gen, OTHER_VM, "web02");
 	gen_text(&gen, VMPROF_CAP_HOST_KSYMS, 0,
-		 "ffffffff90000000 T schedule\nffffffff90001000 T end\n"
+		 "ffffffff90000000 T schedule\nffffffff90001000 T unused\nffffffff90002000 T end\n"
 		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_end\t[kvm]\n"
 		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
 	gen_clock(&gen, GEN_VM);
@@ -262,7 +262,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	18
+#define ASKED	20
 
 static void all_yes(const char *options)
 {
@@ -512,12 +512,29 @@ static void test_vmm(void **state)
 {
 	(void)state;
 	bend.cycles_at[RUN_HLT] = -150;
-	bend.cycles_at[EMULATE] = 150;
+	bend.cycles_at[RUN_INTR] = 150;
 	only("VMM time by exit reason is exact", OPTIONS);
+	bend.cycles_at[RUN_INTR] = -150;
+	bend.cycles_at[EMULATE] = 150;
+	only("KVM's functions have their exact share", OPTIONS);
 	/* all of it: too few */
 	bend.cycles_at[RUN_HLT] = bend.cycles_at[RUN_INTR] = 160;
 	bend.cycles_at[EMULATE] = 120;
 	only("VMM time by exit reason is exact", OPTIONS);
+}
+
+static void in_unused(struct vmprof_sample *s)
+{
+	s->host_ip = LINUX + 0x1010;
+}
+
+static void test_host_ghost(void **state)
+{
+	(void)state;
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.sample = in_unused;
+	only("no sample of the host's kernel is in a function that did not run", OPTIONS);
 }
 
 /* What it did was not steal alone */
@@ -583,6 +600,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_balance, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vmm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_ghost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
