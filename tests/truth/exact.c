@@ -87,7 +87,7 @@ static int on_block(struct exact *x, const char *line, uint32_t base)
 static int on_overflow(struct exact *x, char *line)
 {
 	struct exact_overflow o = { 0 };
-	uint64_t v[4];
+	uint64_t v[5];
 	char *end;
 
 	o.tsc = strtoull(line, &end, 10);
@@ -96,12 +96,13 @@ static int on_overflow(struct exact *x, char *line)
 		o.of = EXACT_GUEST;
 	else if (!word(&line, "host"))
 		return -EBADMSG;
-	if (who(&line, &o.flags) || numbers(line, v, 4) || !x->cpus.nr)
+	if (who(&line, &o.flags) || numbers(line, v, 5) || !x->cpus.nr)
 		return -EBADMSG;
 	o.cr3 = v[0];
 	o.ncr3 = v[1];
 	o.exit = v[2];
 	o.pc = v[3];
+	o.fs = v[4];
 	o.cpu = x->cpus.v[x->cpus.nr - 1].cpu;
 	x->cpus.v[x->cpus.nr - 1].overflows = x->overflows.nr + 1;
 	return vmp_vec_push(&x->overflows, o);
@@ -178,7 +179,7 @@ int exact_read(struct exact *x, const char *path)
 	memset(x, 0, sizeof(*x));
 	if (!f)
 		return -errno;
-	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 2\n"))
+	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 3\n"))
 		err = -EBADMSG;
 	while (!err && !ended && fgets(line, sizeof(line), f)) {
 		ended = !strcmp(line, "end\n");

@@ -32,7 +32,7 @@ struct exact_block {
 };
 
 struct exact_overflow {
-	uint64_t tsc, cr3, ncr3, exit, pc;	/* of what runs next ... */
+	uint64_t tsc, cr3, ncr3, exit, pc, fs;	/* of what runs next ... */
 	uint32_t cpu, flags;
 	uint32_t of;		/* ... EXACT_GUEST: a guest's instruction overflowed */
 	uint32_t taken;		/* by a sample */

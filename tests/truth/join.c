@@ -280,7 +280,8 @@ static int vote(struct samples *w, const struct vmprof_sample *s, const struct e
 	return vmp_hash_set(&w->votes, key, n ? *n + 1 : 1);
 }
 
-static int count(struct join *j, const struct vmprof_sample *s)
+/* @o: the overflow that it is of, or NULL */
+static int count(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o)
 {
 	struct vmp_hit hit;
 	uint32_t row;
@@ -304,7 +305,9 @@ static int count(struct join *j, const struct vmprof_sample *s)
 		j->rows.v[row].samples++;
 	else
 		j->rows.v[row].insn_samples++;
-	return 0;
+	if (!o)
+		return 0;
+	return threads_sample(&j->threads, j->model, &hit, vmp_model_name(j->model, j->rows.v[row].function), s, o);
 }
 
 /* The interrupt of an overflow before the window may come in it */
@@ -343,11 +346,11 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	w->j->checks.samples++;
 	if (!o) {
 		w->j->checks.orphans++;
-		return count(w->j, s);
+		return count(w->j, s, NULL);
 	}
 	check(w->j, s, o, vm_of(w->j, o->ncr3, &w->votes));
 	err = host_sample(&w->j->host, w->j->model, s, o);
-	return err ? err : count(w->j, s);
+	return err ? err : count(w->j, s, o);
 }
 
 int join_create(struct join *j, struct vmp_model *m, struct exact *x)
@@ -367,6 +370,7 @@ int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 		err = vmp_model_samples(m, on_sample, &w);
 	if (!err)
 		err = host_finish(&j->host);
+	threads_finish(&j->threads);
 	vmp_hash_free(&w.votes);
 	if (err)
 		join_free(j);
@@ -378,5 +382,6 @@ void join_free(struct join *j)
 	vmp_vec_free(&j->rows);
 	vmp_hash_free(&j->by_row);
 	host_free(&j->host);
+	threads_free(&j->threads);
 	vmp_hash_free(&j->by_place);
 }

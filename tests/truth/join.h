@@ -13,6 +13,7 @@
 #include "host.h"
 #include "model/classify.h"
 #include "model/model.h"
+#include "threads.h"
 
 /* A function; user code: in one program */
 struct join_row {
@@ -52,6 +53,7 @@ struct join {
 	struct vmp_hash by_place;
 	struct join_checks checks;
 	struct host host;		/* the host's side of it */
+	struct threads threads;
 	struct axis axis;
 	uint64_t cycles, insns;		/* exact, counters running: all there was */
 	uint64_t quiet_cycles;		/* counters stopped: the sampling itself */

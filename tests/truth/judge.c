@@ -352,6 +352,7 @@ static void judge_sides(const struct join *j, uint64_t period, double level)
 static void judge_samples(const struct join *j, int shared)
 {
 	const struct join_checks *c = &j->checks;
+	const struct threads *t = &j->threads;
 
 	verdict(!c->orphans, "each sample has an overflow of its own",
 		"%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
@@ -367,6 +368,9 @@ static void judge_samples(const struct join *j, int shared)
 		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
 	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
 		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
+	verdict(c->tasks && !t->mixed && !t->with_fs, "the thread is the one that ran",
+		"%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %" PRIu64
+		" of %" PRIu64 " of kernel threads have one", (uint64_t)t->seen.nr, t->bases, t->mixed, t->with_fs, t->kthreads);
 	if (!shared)
 		verdict(c->exits && !c->wrong_exit && 100 * c->entry <= ENTRIES_MAX * c->exits,
 		"the exit reason is that of the last #VMEXIT",

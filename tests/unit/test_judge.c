@@ -24,6 +24,8 @@ int judge_main(int argc, char **argv);
 #define NCR3_OTHER	0x80000000ULL
 #define OTHER_VM	2000U
 #define HOG		77U
+#define SECOND		13U	/* thread of gamma's, which is 12 */
+#define KTHREAD		20U
 #define JIT		0x7f0000000000ULL
 #define KVM		0xffffffffc0000000ULL
 #define AMD		0xffffffffc1000000ULL
@@ -43,8 +45,8 @@ static const struct lot {
 	[ALPHA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 10, CR3_TURNS, JIT + 0x10, 0x61, 1500, 1100 },
 	[BETA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 11, CR3_TURNS, JIT + 0x110, 0x61, 1200, 500 },
 	[GAMMA]	   = { VMPROF_MODE_GUEST, 3, GEN_VM, 12, CR3_LAST, JIT + 0x210, 0x61, 700, 300 },
-	[TICK]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x10, 0x61, 500, 200 },
-	[IDLE]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x110, 0x61, 500, 200 },
+	[TICK]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, SECOND, CR3_LAST, GEN_KERNEL + 0x10, 0x61, 500, 200 },
+	[IDLE]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, KTHREAD, CR3_LAST, GEN_KERNEL + 0x110, 0x61, 500, 200 },
 	[RARE]	   = { VMPROF_MODE_GUEST, 0, GEN_VM, 12, CR3_LAST, GEN_KERNEL + 0x310, 0x61, 30, 10 },
 	[OTHER]	   = { VMPROF_MODE_GUEST, 0, OTHER_VM, 0, CR3_LAST, GEN_KERNEL + 0x10, 0x61, 300, 100 },
 	[RUN_HLT]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, HLT, 400, 0 },
@@ -145,6 +147,8 @@ static void begin(void)
 	gen_exit(&gen, begin_of(BETA) - STEP / 2, CR3_TURNS, 10, "alpha", 0, 0, 0, "");
 	program(begin_of(BETA) - STEP / 2, CR3_TURNS, 11, "beta", "7f0000000100 100 beta\n");
 	program(begin_of(GAMMA) - STEP / 2, CR3_LAST, 12, "gamma", bend.nameless ? "" : "7f0000000200 100 gamma\n");
+	gen_task(&gen, GEN_VM, 0, begin_of(GAMMA) - STEP / 2, SECOND, 12, 0, "second");
+	gen_task(&gen, GEN_VM, 0, begin_of(GAMMA) - STEP / 2, KTHREAD, KTHREAD, VMPROF_TASK_KTHREAD, "kworker");
 	gen_agent_flush(&gen, GEN_VM, 0);
 }
 
@@ -175,6 +179,7 @@ static struct exact_overflow overflow_of(const struct lot *l, uint64_t tsc)
 		.tsc = tsc, .of = is_guest(l) ? EXACT_GUEST : 0, .pc = l->ip, .cr3 = l->cr3,
 		.flags = (is_guest(l) ? EXACT_GUEST : 0) | (l->cpl == 3 ? EXACT_USER : 0),
 		.ncr3 = is_guest(l) ? l->vm == GEN_VM ? NCR3 : NCR3_OTHER : 0, .exit = l->exit,
+		.fs = is_guest(l) && l->pid != KTHREAD ? 0x1000 * l->pid : 0,
 	};
 }
 
@@ -208,8 +213,8 @@ static void put_samples(FILE *f, int nr)
 		if (!bent || !bend.no_sample)
 			gen_record(&gen, &s, sizeof(s));
 		if (!bent || !bend.no_overflow)
-			fprintf(f, "overflow %" PRIu64 " %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 "\n",
-				o.tsc, side(o.of), side(o.flags), mode(o.flags), o.cr3, o.ncr3, o.exit, o.pc);
+			fprintf(f, "overflow %" PRIu64 " %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64
+				"\n", o.tsc, side(o.of), side(o.flags), mode(o.flags), o.cr3, o.ncr3, o.exit, o.pc, o.fs);
 	}
 	gen_records_flush(&gen, 0, begin_of(nr), tsc);
 }
@@ -240,7 +245,7 @@ static int judge_them(char *options)
 	assert_non_null(f);
 	noes = asked = 0;
 	begin();
-	fprintf(f, "vmprof-exact 2\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
+	fprintf(f, "vmprof-exact 3\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
 	for (i = 0; i < LOTS; i++)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)
@@ -262,7 +267,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	20
+#define ASKED	21
 
 static void all_yes(const char *options)
 {
@@ -456,6 +461,34 @@ static void test_task(void **state)
 	only("user code's task is of the process whose CR3 it was", OPTIONS);
 }
 
+static void second_thread(struct vmprof_sample *s)
+{
+	s->guest_tid = SECOND;
+}
+
+static void other_base(struct exact_overflow *o)
+{
+	o->fs += 0x100;
+}
+
+/* One thread's samples are called another's; two threads' are called one's; a process's a kernel thread's */
+static void test_thread(void **state)
+{
+	(void)state;
+	bend.lot = GAMMA;
+	bend.first = 1;
+	bend.sample = second_thread;
+	only("the thread is the one that ran", OPTIONS);
+	bend.lot = GAMMA;
+	bend.first = 1;
+	bend.overflow = other_base;
+	only("the thread is the one that ran", OPTIONS);
+	bend.lot = IDLE;
+	bend.first = 1;
+	bend.overflow = other_base;
+	only("the thread is the one that ran", OPTIONS);
+}
+
 static void other_reason(struct vmprof_sample *s)
 {
 	s->exit_reason = HLT;
@@ -596,6 +629,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_balance, setup, teardown),

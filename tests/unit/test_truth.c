@@ -53,14 +53,14 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 2\n"
+	"vmprof-exact 3\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
-	"overflow 2100 guest guest user 0x5000 0x7000 0x61 0x401000\n"
-	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000\n"
+	"overflow 2100 guest guest user 0x5000 0x7000 0x61 0x401000 0x7f00\n"
+	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000 0x0\n"
 	"block 2 0x401000 12 30 90 31 94 3 6 2 8\n"
 	"cpu 1 1001 9001\n"
 	"injected 60 4\n"
@@ -103,6 +103,9 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.spaces.v[1].flags, EXACT_GUEST | EXACT_USER | EXACT_COUNTING);
 	assert_int_equal(x.spaces.v[1].cr3, 0x5000);
 	assert_int_equal(x.spaces.v[2].cpu, 1);
+	assert_int_equal(x.overflows.nr, 2);
+	assert_int_equal(x.overflows.v[0].pc, 0x401000);
+	assert_int_equal(x.overflows.v[0].fs, 0x7f00);
 	assert_int_equal(x.blocks.nr, 2);
 	assert_int_equal(x.blocks.v[0].space, 1);
 	assert_int_equal(x.blocks.v[0].cycles_at, 94);
@@ -132,7 +135,8 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
-		"overflow 1 host host user 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user 0 0 0 0\n",
+		"overflow 1 host host user 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user 0 0 0 0 0\n",
+		"cpu 0 1 2\noverflow 1 host host user 0 0 0 0\n",
 		"injected 1 2\n", "what\n",
 	};
 	char s[256];
@@ -141,7 +145,7 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 2\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 3\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
 }
@@ -188,11 +192,11 @@ static void test_overflow_too_old(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 2\ncpu 0 1000 9000\n"
-		"overflow 2100 host host kernel 0x8000 0x0 0x7c 0x10\n"
-		"overflow 2101 guest guest user 0x5000 0x7000 0x61 0x11\n"
-		"overflow 2102 host host kernel 0x8000 0x0 0x7c 0x12\n"
-		"overflow 2103 guest guest user 0x5000 0x7000 0x61 0x13\nend\n";
+		"vmprof-exact 3\ncpu 0 1000 9000\n"
+		"overflow 2100 host host kernel 0x8000 0x0 0x7c 0x10 0x0\n"
+		"overflow 2101 guest guest user 0x5000 0x7000 0x61 0x11 0x0\n"
+		"overflow 2102 host host kernel 0x8000 0x0 0x7c 0x12 0x0\n"
+		"overflow 2103 guest guest user 0x5000 0x7000 0x61 0x13 0x0\nend\n";
 	struct exact x;
 
 	(void)state;

@@ -1,23 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Two domains on the same pCPUs in one session: no sample of one is the other's. Each runs a program that the other does not.
+# Two domains on the same pCPUs in one session: no sample of one is the other's. Each runs a program that the other does not;
+# one has two threads of one process besides.
 . /src/tests/truth/lib.sh
-truth_plan 6 -1
+truth_plan 7 -1
 
 truth_guest
 ok "web02 is up" case_guest web02
 virsh -q vcpupin web02 0 0
 virsh -q vcpupin web02 1 1
 case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 20; ls -l /usr/bin; done"'
+case_guest_run web01 'exec /opt/burn/threads 900 64 > /dev/null'
 case_guest_run web02 'timeout 900 sh -c "while :; do /opt/burn/burn-b 20; ls -l /usr/bin; done"'
-ok "a session" truth_session two 1500 --period 150000 --random --domain web01 --domain web02
-for d in web01 web02; do lab_ssh $d 'pkill -x timeout' > /dev/null 2>&1; done
+ok "a session" truth_session two 2000 --period 150000 --random --domain web01 --domain web02
+for d in web01 web02; do lab_ssh $d 'pkill -x timeout; pkill -x threads' > /dev/null 2>&1; done
 truth_judge two --vcpus shared
-case_report /out/two.vmprof || bail "report"
+case_report /out/two.vmprof --group-by function,process,thread || bail "report"
 # of DOMAIN PROGRAM - its samples in its own function
 of() { case_json "[.domains[] | select(.name == \"$1\").rows[] | select(.process == \"$2\" and .function == \"${2/-/_}_work\") | .samples] | add // 0"; }
 at_least "web01's program is web01's" "$(of web01 burn-a)" 100
 at_least "web02's is web02's" "$(of web02 burn-b)" 100
+at_least "both threads of a process ran" \
+	"$(case_json '[.domains[] | select(.name == "web01").rows[] | select(.process == "threads").thread] | unique | length')" 2
 is "web01 has none of web02's" "$(of web01 burn-b)" 0
 is "web02 has none of web01's" "$(of web02 burn-a)" 0
 lab_guest_destroy web02
