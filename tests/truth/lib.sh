@@ -130,13 +130,17 @@ truth_plan()
 	plan $(($1 + TRUTH_QUESTIONS + ${2:-0}))
 }
 
-# truth_says NAME yes|NO FAULT QUESTION... - what the judge answers, or (FAULT) one whose analyzer
-# is broken in that way; one test for each question
+# truth_says NAME yes|NO FAULT [OPTION VALUE]... QUESTION... - what the judge answers, or (FAULT) one whose
+# analyzer is broken in that way; one test for each question
 truth_says()
 {
-	local name=$1 answer=$2 fault=$3 output question
+	local name=$1 answer=$2 fault=$3 output question options=()
 	shift 3
-	output=$("$TRUTH_JUDGE${fault:+-$fault}" "/out/$name.exact" "/out/$name.vmprof" 2>&1)
+	while [[ $1 = --* ]]; do
+		options+=("$1" "$2")
+		shift 2
+	done
+	output=$("$TRUTH_JUDGE${fault:+-$fault}" "${options[@]}" "/out/$name.exact" "/out/$name.vmprof" 2>&1)
 	for question in "$@"; do
 		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question" \
 			"$output" "^$answer $question"
