@@ -213,7 +213,7 @@ const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu)
 }
 
 struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
-					 uint32_t flags, uint64_t within)
+					 uint32_t flags, uint64_t ip, uint64_t within)
 {
 	const struct exact_cpu *c = exact_cpu_of(x, cpu);
 	struct exact_overflow *o, *found = NULL;
@@ -233,7 +233,7 @@ struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t
 	}
 	for (i = low; i > c->overflow && low - i < EVENTS; i--) {
 		o = &x->overflows.v[i - 1];
-		if (tsc - o->tsc > within)
+		if (tsc - o->tsc > within && o->pc != ip)
 			break;
 		if (o->taken || (found && o->of != flags))
 			continue;

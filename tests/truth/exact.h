@@ -65,13 +65,15 @@ void exact_free(struct exact *x);
  * exact_overflow_of() - The overflow that a sample is of, or NULL.
  * @flags: EXACT_GUEST: a guest's is preferred, where two counters overflowed
  *         before one interrupt.
- * @within: Host ticks that an interrupt may take.
+ * @ip: Where the sample is.
+ * @within: Host ticks that an interrupt may take; more, while the machine that emulates stood still,
+ *          of an overflow right there.
  *
  * It is the last on the CPU at or before the host TSC, or one of the three before
  * that: two events overflow on two sides. None is given out twice.
  */
 struct exact_overflow *exact_overflow_of(struct exact *x, uint32_t cpu, uint64_t tsc,
-					 uint32_t flags, uint64_t within);
+					 uint32_t flags, uint64_t ip, uint64_t within);
 
 /** exact_cpu_of() - A CPU's window, or NULL. */
 const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu);

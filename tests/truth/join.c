@@ -333,7 +333,7 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		return 0;
 	}
 	side = s->mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
-	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side,
+	o = exact_overflow_of(w->j->exact, s->hdr.pcpu, s->tsc, side, side ? s->guest_ip : s->host_ip,
 			      (uint64_t)w->j->model->header.tsc_khz * INTERRUPT_MS);
 	if (w->voting)
 		return o ? vote(w, s, o) : 0;

@@ -12,8 +12,8 @@ int threads_sample(struct threads *t, const struct vmp_model *m, const struct vm
 	if (hit->task == VMP_NONE || !(o->of & o->flags & EXACT_GUEST))
 		return 0;
 	task = &m->vms.v[hit->vm].seen.tasks.v[hit->task];
-	/* FS is the next one's already, current not yet */
-	if (!strcmp(function, "__switch_to"))
+	/* FS is the next one's already, current not yet: it, and what it calls in between */
+	if (!strcmp(function, "__switch_to") || !strcmp(function, "__wrgsbase_inactive"))
 		return 0;
 	if (task->is_kthread) {
 		t->kthreads++;

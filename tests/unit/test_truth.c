@@ -158,18 +158,18 @@ static void test_overflow_of(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&x, text, strlen(text)), 0);
-	assert_null(exact_overflow_of(&x, 0, 2099, EXACT_GUEST, 1000));
-	assert_null(exact_overflow_of(&x, 1, 5000, EXACT_GUEST, 1000));
-	o = exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000);
+	assert_null(exact_overflow_of(&x, 0, 2099, EXACT_GUEST, 0, 1000));
+	assert_null(exact_overflow_of(&x, 1, 5000, EXACT_GUEST, 0, 1000));
+	o = exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 1000);
 	assert_ptr_equal(o, &x.overflows.v[0]);
-	o = exact_overflow_of(&x, 0, 2300, 0, 1000);
+	o = exact_overflow_of(&x, 0, 2300, 0, 0, 1000);
 	assert_ptr_equal(o, &x.overflows.v[1]);
-	assert_null(exact_overflow_of(&x, 0, 2300, 0, 1000));
+	assert_null(exact_overflow_of(&x, 0, 2300, 0, 0, 1000));
 	exact_free(&x);
 
 	/* the wrong side rather than none */
 	assert_int_equal(read_text(&x, text, strlen(text)), 0);
-	o = exact_overflow_of(&x, 0, 2150, 0, 1000);
+	o = exact_overflow_of(&x, 0, 2150, 0, 0, 1000);
 	assert_ptr_equal(o, &x.overflows.v[0]);
 	exact_free(&x);
 }
@@ -181,10 +181,10 @@ static void test_overflow_too_old(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&x, text, strlen(text)), 0);
-	assert_null(exact_overflow_of(&x, 0, 2300, 0, 99));
-	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 199), &x.overflows.v[1]);
-	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 199));
-	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 200), &x.overflows.v[0]);
+	assert_null(exact_overflow_of(&x, 0, 2300, 0, 0, 99));
+	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 199), &x.overflows.v[1]);
+	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 199));
+	assert_ptr_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 200), &x.overflows.v[0]);
 	exact_free(&x);
 }
 
@@ -201,11 +201,11 @@ static void test_overflows_of_one_interrupt(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(&x, four, strlen(four)), 0);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000)->pc, 0x13);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 1000)->pc, 0x12);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 1000)->pc, 0x10);
-	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000)->pc, 0x11);
-	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 1000));
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 1000)->pc, 0x13);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 0, 1000)->pc, 0x12);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, 0, 0, 1000)->pc, 0x10);
+	assert_int_equal(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 1000)->pc, 0x11);
+	assert_null(exact_overflow_of(&x, 0, 2300, EXACT_GUEST, 0, 1000));
 	exact_free(&x);
 }
 

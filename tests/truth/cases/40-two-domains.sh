@@ -4,6 +4,7 @@
 # one has two threads of one process besides.
 . /src/tests/truth/lib.sh
 truth_plan 7 -1
+TRUTH_TURNS=8
 
 truth_guest
 ok "web02 is up" case_guest web02
