@@ -85,8 +85,8 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case CYCLES: cell->real = e->cycles[e->source]; break;
 	case ERROR: cell->real = e->source == VMP_SOURCE_TIME ? e->error : NAN; break;
 	case BY: cell->text = vmp_source_key(e->source); break;
-	case P50: cell->real = vmp_measure_part(d->measure, row, 0.5); break;
-	case P95: cell->real = vmp_measure_part(d->measure, row, 0.95); break;
+	case P50: cell->real = vmp_spread_part(&d->measure->spreads, row, 0.5); break;
+	case P95: cell->real = vmp_spread_part(&d->measure->spreads, row, 0.95); break;
 	case INSNS: cell->real = b->insns ? b->insns : NAN; break;
 	case CPI: cell->real = b->insns ? e->cycles[e->source] / b->insns : NAN; break;
 	case TIME: cell->real = e->cycles[VMP_SOURCE_TIME]; break;

@@ -14,8 +14,8 @@ struct view {
 };
 
 enum column {
-	SHARE, SAMPLES, LEVEL, TRIPS, TRIPS_ERROR, CYCLES, ERROR, ITERATIONS, ENTRIES, SEEN, START, END, FUNCTION, MODULE,
-	DOMAIN, COLUMNS
+	SHARE, SAMPLES, LEVEL, TRIPS, TRIPS_ERROR, CYCLES, ERROR, ITERATIONS, ITERATIONS_ERROR, ENTRIES,
+	ENTRIES_ERROR, SEEN, START, END, FUNCTION, MODULE, DOMAIN, COLUMNS
 };
 
 static const struct vmp_sheet_column columns[COLUMNS] = {
@@ -27,7 +27,9 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[CYCLES] = { "cycles", "Cycles", VMP_SHEET_REAL, 2 },
 	[ERROR] = { "cycles_error", "+-", VMP_SHEET_REAL, 2 },
 	[ITERATIONS] = { "iterations", "Iterations", VMP_SHEET_REAL, 0 },
+	[ITERATIONS_ERROR] = { "iterations_error", "+-", VMP_SHEET_REAL, 0 },
 	[ENTRIES] = { "entries", "Entries", VMP_SHEET_REAL, 0 },
+	[ENTRIES_ERROR] = { "entries_error", "+-", VMP_SHEET_REAL, 0 },
 	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
 	[START] = { "start", "Start", VMP_SHEET_HEX },
 	[END] = { "end", "End", VMP_SHEET_HEX },
@@ -51,7 +53,9 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case CYCLES: cell->real = l->cycles; break;
 	case ERROR: cell->real = l->cycles_error; break;
 	case ITERATIONS: cell->real = l->iterations; break;
+	case ITERATIONS_ERROR: cell->real = l->iterations_error; break;
 	case ENTRIES: cell->real = l->entries; break;
+	case ENTRIES_ERROR: cell->real = l->entries_error; break;
 	case SEEN: cell->real = (double)l->seen; break;
 	case START: cell->hex = p->addr; break;
 	case END: cell->hex = l->end; break;

@@ -45,8 +45,8 @@ _vmprof()
 				to_module domain'
 			;;
 		loops)
-			list='percent samples level trips trips_error cycles cycles_error iterations entries seen start end
-				function module domain'
+			list='percent samples level trips trips_error cycles cycles_error iterations
+				iterations_error entries entries_error seen start end function module domain'
 			;;
 		*)
 			list='samples percent cycles instructions cpi ipc function module process pid nspid cgroup thread vcpu

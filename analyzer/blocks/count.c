@@ -20,19 +20,6 @@ static void add64(uint64_t *to, uint64_t n)
 	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
-/* floor(4 * log2(4 * cycles)), by the bits of the number: its exponent, and what part of an octave the rest is */
-static int bucket(double cycles)
-{
-	static const uint64_t part[] = { 0x306fe0a31b715, 0x6a09e667f3bcd, 0xae89f995ad3ad };
-	uint64_t bits, rest;
-	int i;
-
-	memcpy(&bits, &cycles, sizeof(bits));
-	rest = bits & ((1ULL << 52) - 1);
-	i = 4 * ((int)(bits >> 52) - 1023 + 2) + (rest >= part[0]) + (rest >= part[1]) + (rest >= part[2]);
-	return i < 0 ? 0 : i >= VMP_HIST ? VMP_HIST - 1 : i;
-}
-
 static double cpi_of(const struct vmp_kept_sample *s)
 {
 	if (!s->timed || !s->insns || s->cycles / s->insns > 10000)
@@ -55,8 +42,8 @@ static void add_phase(struct vmp_count *t, const struct vmp_kept_sample *s, uint
 
 static void count_spread(struct vmp_count *t)
 {
-	while (t->counters)
-		__atomic_fetch_add(t->counter[--t->counters], 1, __ATOMIC_RELAXED);
+	while (t->runs)
+		vmp_spread_count(&t->run[--t->runs]);
 }
 
 /* Equation 1: each step of a window has the CPI of its sample */
@@ -64,7 +51,8 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 {
 	const uint32_t *cycles = s->has_cycles ? s->step + s->nr : NULL;
 	uint64_t fixed = (uint64_t)(cpi * VMP_CPI_ONE);
-	uint32_t *counter[VMPROF_LBR_MAX], i, n = 0;	/* they are fetched until the next sample is spread */
+	struct vmp_spread_run run[VMPROF_LBR_MAX];	/* their places are fetched until the next sample is spread */
+	uint32_t i, n = 0;
 
 	for (i = 0; i < s->nr; i++) {
 		uint32_t number = t->seen_as[s->step[i]].block;
@@ -76,14 +64,14 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 		b->cpi.n += cpi > 0;
 		b->cpi.sum += fixed;
 		here = cycles && cycles[i] ? cycles[i] : cpi * b->insns;
-		if (!(here > 0) || b->hist == VMP_NONE)
+		if (!(here > 0) || b->spread == VMP_NONE)
 			continue;
-		counter[n] = &t->m->hists[b->hist].n[bucket(here)];
-		__builtin_prefetch(counter[n++], 1);
+		run[n] = vmp_spread_run(&t->m->spreads, b->spread, here);
+		__builtin_prefetch(run[n++].at, 1);
 	}
 	count_spread(t);
-	memcpy(t->counter, counter, n * sizeof(*counter));
-	t->counters = n;
+	memcpy(t->run, run, n * sizeof(*run));
+	t->runs = n;
 }
 
 /* Windows of either event show how often mispredicted branches led to a block */
@@ -381,7 +369,7 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 		return -ENOMEM;
 	for (i = 0; i < set->blocks.nr; i++)
 		t->block[i] = (struct vmp_count_block){
-			.insns = set->blocks.v[i].insns, .hist = m->hist_of[i], .part = m->part_of[i],
+			.insns = set->blocks.v[i].insns, .spread = m->spreads.of[i], .part = m->part_of[i],
 		};
 	for (i = 0; i < nr; i++) {
 		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);

@@ -21,7 +21,7 @@ struct vmp_seen_as {
 struct vmp_count_block {
 	struct vmp_cpi cpi;
 	uint32_t insns;
-	uint32_t hist;		/* VMP_NONE none */
+	uint32_t spread;	/* VMP_NONE none */
 	uint32_t part;		/* VMP_NONE none */
 	uint32_t reserved;
 };
@@ -40,7 +40,8 @@ struct vmp_count {
 	VMP_VEC(struct vmp_count_hit) hits;
 	struct vmp_pairs pairs;
 	uint32_t phase;		/* of the timed sample before */
-	uint32_t *counter[VMPROF_LBR_MAX], counters;	/* to be counted up */
+	struct vmp_spread_run run[VMPROF_LBR_MAX];	/* to be counted */
+	uint32_t runs;
 	int counts;
 	int paired;		/* instructions were sampled, too */
 };

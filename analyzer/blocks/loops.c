@@ -20,7 +20,8 @@ static const struct vmp_point *point(const struct work *w, uint32_t p)
 	return &w->set->points.points.v[p];
 }
 
-static int goes_back(const struct work *w, const struct vmp_unit *u)
+/* By a jump within a function: not by a call, nor by a return or by what interrupts it */
+static int jumps(const struct work *w, const struct vmp_unit *u)
 {
 	const struct vmp_point *from, *to;
 
@@ -30,8 +31,12 @@ static int goes_back(const struct work *w, const struct vmp_unit *u)
 		return 0;
 	from = point(w, u->end);
 	to = point(w, u->next);
-	return from->object == to->object && from->object != VMP_NONE && !to->flaw && to->addr <= from->addr &&
-	       to->function == from->function;
+	return from->object == to->object && from->object != VMP_NONE && !to->flaw && to->function == from->function;
+}
+
+static int goes_back(const struct work *w, const struct vmp_unit *u)
+{
+	return jumps(w, u) && point(w, u->next)->addr <= point(w, u->end)->addr;
 }
 
 static int find_loops(struct work *w)
@@ -149,7 +154,9 @@ static int find_levels(struct work *w)
 
 /* [VMP_GROUPS]: of all; else without one group */
 struct figures {
-	double entries[VMP_GROUPS + 1], back[VMP_GROUPS + 1], samples[VMP_GROUPS + 1];
+	double top[VMP_GROUPS + 1], middle[VMP_GROUPS + 1];	/* entries */
+	double back[VMP_GROUPS + 1], samples[VMP_GROUPS + 1];
+	double period;
 };
 
 static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
@@ -217,14 +224,21 @@ static void count_entries(const struct work *w, const struct vmp_loop *l, struct
 	for (i = vmp_places_first(&w->nexts, h->object, h->addr);
 	     vmp_places_until(&w->nexts, i, h->object, h->addr + 1); i++) {
 		n = w->nexts.v[i].number;
-		add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->entries, n);
+		add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->top, n);
 	}
 	/* straight code that runs into the header from before */
 	for (i = vmp_places_first(&w->starts, h->object, before);
 	     vmp_places_until(&w->starts, i, h->object, h->addr); i++) {
 		n = w->starts.v[i].number;
 		if (point(w, w->set->units.v[n].end)->addr >= h->addr)
-			add_runs(w, f->entries, n);
+			add_runs(w, f->top, n);
+	}
+	/* jumps from before into the middle: `jmp test; body: ...; test: ...; jcc body` */
+	for (i = vmp_places_first(&w->nexts, h->object, h->addr + 1);
+	     vmp_places_until(&w->nexts, i, h->object, l->end + 1); i++) {
+		n = w->nexts.v[i].number;
+		if (jumps(w, &w->set->units.v[n]) && point(w, w->set->units.v[n].end)->addr < h->addr)
+			add_runs(w, f->middle, n);
 	}
 }
 
@@ -239,40 +253,58 @@ static void count_samples(const struct work *w, const struct vmp_loop *l, struct
 		f->samples[g] = vmp_groups_without(to, g) - vmp_groups_without(from, g);
 }
 
-static double trips(const struct figures *f, int group)
+/* Figures of a loop; @group: without one, VMP_GROUPS: of all */
+static double entries(const struct figures *f, int group)
 {
-	return f->entries[group] > 0 ? (f->entries[group] + f->back[group]) / f->entries[group] : NAN;
+	return f->top[group] + f->middle[group];
 }
 
-static double cycles(const struct figures *f, int group, double period)
+static double iterations(const struct figures *f, int group)
 {
-	double rounds = f->entries[group] + f->back[group];
+	return f->top[group] + f->back[group];
+}
 
-	return rounds > 0 ? f->samples[group] * period / rounds : NAN;
+static double trips(const struct figures *f, int group)
+{
+	double n = entries(f, group);
+
+	return n > 0 ? iterations(f, group) / n : NAN;
+}
+
+static double cycles(const struct figures *f, int group)
+{
+	double n = iterations(f, group);
+
+	return n > 0 ? f->samples[group] * f->period / n : NAN;
+}
+
+/* A figure of all, and its error by those without each group */
+static double find(const struct figures *f, double (*figure)(const struct figures *f, int group), double *error)
+{
+	double all = figure(f, VMP_GROUPS), without[VMP_GROUPS];
+	int g;
+
+	for (g = 0; g < VMP_GROUPS; g++)
+		without[g] = figure(f, g);
+	*error = isnan(all) ? NAN : vmp_error_of(without);
+	return all;
 }
 
 static void fill(const struct work *w, struct vmp_loop *l)
 {
-	double t[VMP_GROUPS], c[VMP_GROUPS];
-	struct figures f = { 0 };
-	int g;
+	struct figures f = { .period = w->e->period };
 
-	l->entries = l->iterations = l->trips = l->trips_error = l->cycles = l->cycles_error = NAN;
+	l->entries = l->iterations = l->trips = l->cycles = NAN;
+	l->entries_error = l->iterations_error = l->trips_error = l->cycles_error = NAN;
 	if (!w->e->unit)
 		return;
 	count_entries(w, l, &f);
 	count_samples(w, l, &f);
 	l->samples = f.samples[VMP_GROUPS];
-	l->entries = f.entries[VMP_GROUPS];
-	l->iterations = f.entries[VMP_GROUPS] + f.back[VMP_GROUPS];
-	l->trips = trips(&f, VMP_GROUPS);
-	l->cycles = cycles(&f, VMP_GROUPS, w->e->period);
-	for (g = 0; g < VMP_GROUPS; g++) {
-		t[g] = trips(&f, g);
-		c[g] = cycles(&f, g, w->e->period);
-	}
-	l->trips_error = isnan(l->trips) ? NAN : vmp_error_of(t);
-	l->cycles_error = isnan(l->cycles) ? NAN : vmp_error_of(c);
+	l->entries = find(&f, entries, &l->entries_error);
+	l->iterations = find(&f, iterations, &l->iterations_error);
+	l->trips = find(&f, trips, &l->trips_error);
+	l->cycles = find(&f, cycles, &l->cycles_error);
 }
 
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)

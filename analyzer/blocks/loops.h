@@ -5,6 +5,17 @@
  * A branch within a function that goes to its own address or a lower one ends an
  * iteration; where it goes is the loop's header.  The body is the code from there to the
  * last such branch.
+ *
+ * An iteration begins whenever the header is reached: by a branch back, or from outside.
+ * An entry is whatever comes to the header from outside, or jumps from before it, in the
+ * same function, into the middle.  Such a jump is an entry without an iteration of its own: a
+ * rotated loop is entered at the test at its bottom, which goes back for each round, the first one,
+ * too.  So if its body runs five times, that is 5 branches back, 5 iterations, 1 entry and 5
+ * trips; of a loop that is entered at its header, 4 branches back, the rest being the same.
+ * A loop that is rotated and not run through at all is entered, with 0 iterations.
+ *
+ * Jumps from behind the loop into its middle are no entries: there lies what compilers move
+ * out of a body because it is rarely run.
  */
 #ifndef VMP_LOOPS_H
 #define VMP_LOOPS_H
@@ -18,7 +29,8 @@ struct vmp_loop {
 	uint64_t seen;		/* branches back, in windows */
 	double samples;		/* in the body's own code */
 	/* NAN: not known */
-	double entries, iterations;
+	double entries, entries_error;
+	double iterations, iterations_error;
 	double trips, trips_error;	/* iterations of one entry */
 	double cycles, cycles_error;	/* of one iteration, without what it calls */
 };

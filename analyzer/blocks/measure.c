@@ -2,12 +2,9 @@
 /* measure.c - the second pass: from what was kept of samples, or from the capture itself. */
 #include "blocks/measure.h"
 
-#include <math.h>
-
 #include "blocks/count.h"
 #include "util/parallel.h"
 
-#define HIST_WINDOWS	16U	/* that a block must be seen in for its spread */
 #define FLUSH_BYTES	(8U << 20)	/* of samples that are kept, when the capture is read again */
 
 struct shard {
@@ -17,40 +14,6 @@ struct shard {
 	const struct vmp_set_kept *from;	/* ... else what there is */
 	int err;
 };
-
-double vmp_measure_part(const struct vmp_measure *m, uint32_t block, double part)
-{
-	const struct vmp_hist *h;
-	double sum = 0, want;
-	uint64_t all = 0;
-	int i;
-
-	if (m->hist_of[block] == VMP_NONE)
-		return NAN;
-	h = &m->hists[m->hist_of[block]];
-	for (i = 0; i < VMP_HIST; i++)
-		all += h->n[i];
-	want = part * (double)all;
-	for (i = 0; all && i < VMP_HIST; i++) {
-		if (sum + h->n[i] >= want && h->n[i])
-			return exp2((i + (want - sum) / h->n[i]) / 4) / 4;
-		sum += h->n[i];
-	}
-	return NAN;
-}
-
-static int make_hists(struct vmp_measure *m)
-{
-	uint32_t i, n = 0;
-
-	m->hist_of = malloc((m->set->blocks.nr + 1) * sizeof(*m->hist_of));
-	if (!m->hist_of)
-		return -ENOMEM;
-	for (i = 0; i < m->set->blocks.nr; i++)
-		m->hist_of[i] = m->set->blocks.v[i].n >= HIST_WINDOWS ? n++ : VMP_NONE;
-	m->hists = calloc(n + 1, sizeof(*m->hists));
-	return m->hists ? 0 : -ENOMEM;
-}
 
 static int make_parts(struct vmp_measure *m)
 {
@@ -76,7 +39,7 @@ static int prepare(struct vmp_measure *m)
 	m->cpi = calloc(set->blocks.nr + 1, sizeof(*m->cpi));
 	if (!m->landings || !m->seconds || !m->missed || !m->cpi)
 		return -ENOMEM;
-	err = make_hists(m);
+	err = vmp_spreads_init(&m->spreads, set);
 	if (!err)
 		err = make_parts(m);
 	if (!err)
@@ -234,8 +197,7 @@ void vmp_measure_destroy(struct vmp_measure *m)
 	free(m->seconds);
 	free(m->missed);
 	free(m->cpi);
-	free(m->hist_of);
-	free(m->hists);
+	vmp_spreads_free(&m->spreads);
 	free(m->part_of);
 	free(m->parts);
 	vmp_vec_free(&m->phase);

@@ -14,8 +14,7 @@
 #define VMP_MEASURE_H
 
 #include "blocks/set.h"
-
-#define VMP_HIST	68	/* buckets, from 1/4 cycle up, 4 to the octave */
+#include "blocks/spread.h"
 
 /* So many samples that were taken in the common code of a row's starts ran a unit right
    before; in rows of several starts each weighed by the length of that code */
@@ -60,11 +59,6 @@ struct vmp_cpi {
 	uint64_t n, sum;
 };
 
-/* Of a block that was seen often: cycles in single windows */
-struct vmp_hist {
-	uint32_t n[VMP_HIST];
-};
-
 /* Of a block to which mispredicted branches led: steps of windows, those that they led to in the second row */
 struct vmp_part {
 	uint32_t n[2][VMP_GROUPS];
@@ -101,8 +95,7 @@ struct vmp_measure {
 	struct vmp_groups *landings, *seconds;	/* by landing: samples of either event */
 	struct vmp_groups *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
 	struct vmp_cpi *cpi;		/* by block */
-	uint32_t *hist_of;		/* by block; VMP_NONE: too few windows for a spread */
-	struct vmp_hist *hists;
+	struct vmp_spreads spreads;
 	uint32_t *part_of;		/* by block; VMP_NONE: no mispredicted branch led there */
 	struct vmp_part *parts;
 	VMP_VEC(struct vmp_phase) phase;
@@ -116,8 +109,5 @@ void vmp_measure_destroy(struct vmp_measure *m);
 
 /** vmp_measure_rows() - Rows, phases and common code, before anything is counted.  Private to measure.c. */
 int vmp_measure_rows(struct vmp_measure *m);
-
-/** vmp_measure_part() - Cycles below which @part of a block's windows are; NAN: too few windows. */
-double vmp_measure_part(const struct vmp_measure *m, uint32_t block, double part);
 
 #endif

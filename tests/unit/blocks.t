@@ -153,7 +153,10 @@ json '[(l["level"], l["start"], l["end"]) for l in d["loops"]] == [(0, "0x1009",
 ok $? "the inner loop comes first"
 json 'abs(d["loops"][0]["trips"] - 40) < 3 * d["loops"][0]["trips_error"] + 1 and abs(d["loops"][0]["cycles"] - 2) < 0.1'
 ok $? "it goes round 40 times, in 2 cycles"
+json 'all(0 < d["loops"][0][k + "_error"] < 0.1 * d["loops"][0][k] for k in ("iterations", "entries"))'
+ok $? "with the errors of its iterations and entries"
 json 'd["loops"][1]["trips"] is None'; ok $? "nobody saw the outer one entered"
+run loops "$capture" && grep -qE '^ *%Time .* Trips +\+- +Cycles +\+- +Iterations +\+- +Entries +\+- ' "$tmp/out"; ok $? "the text has each error beside its figure"
 run timeline --from 100us --limit 12 "$capture"; ok $? "vmprof timeline"
 [ "$(grep -c ' vCPU 0 ' "$tmp/out")" = 12 ] && grep -q 'main 1009..1015 x15 (' "$tmp/out" && grep -q '3971 more samples' "$tmp/err"
 ok $? "a line for each sample, and how many more there are"

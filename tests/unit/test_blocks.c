@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "blocks/about.h"
+#include "blocks/loops.h"
 #include "blocks/timeline.h"
 #include "util/capdir.h"
 #include "util/file.h"
@@ -477,6 +478,26 @@ static void test_missed_groups(void **state)
 	assert_true(fabs(vmp_part_missed(p, VMP_GROUPS) - n[1] / 400) < 1e-12);
 }
 
+/* Of blocks that always take the same: half of their runs take that, and 95 % */
+static void compare_spread(void)
+{
+	int same = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+		double cycles = (double)t->cycles / (double)t->runs, rounded = cycles <= 64 ? 0 : cycles / 64;
+
+		if (measure->spreads.of[i] == VMP_NONE)
+			continue;
+		assert_true(fabs(vmp_spread_part(&measure->spreads, i, 0.5) - cycles) <= rounded);
+		assert_true(fabs(vmp_spread_part(&measure->spreads, i, 0.95) - cycles) <= rounded);
+		same++;
+	}
+	assert_true(same >= 6);
+}
+
 /* Cycles in the branch records themselves */
 static void test_own_cycles(void **state)
 {
@@ -491,6 +512,81 @@ static void test_own_cycles(void **state)
 	v = compare(VMP_SOURCE_LBR, 200);
 	assert_true(v.compared >= 6);
 	assert_true(v.worst < 0.001);
+	compare_spread();
+}
+
+/* Whether it is seen often or seldom: a loop's short rounds always take the same */
+static void test_spread(void **state)
+{
+	const struct prog_run often = {
+		.period = 503, .samples = 2000, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	}, seldom = {
+		.period = 503, .samples = 20, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1,
+	};
+	int few, inner, latch;
+	uint32_t i;
+
+	(void)state;
+	for (few = 0; few < 2; few++) {
+		if (few) {
+			forget();
+			begin("a");
+		}
+		prog_plain(&prog, 3, 300, 1);
+		prog.insn[0].function = "main";
+		inner = prog_plain(&prog, 4, 7, 0);
+		latch = prog_jump(&prog, PROG_COND, inner, 40, 0);	/* 8 cycles */
+		prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+		simulate(few ? &seldom : &often);
+		for (i = 0; i < set->blocks.nr; i++) {
+			const struct vmp_block_code *b = &set->blocks.v[i];
+
+			if (insn_at(b->start) != inner || insn_at(b->end) != latch)
+				continue;
+			assert_true(few ? b->n < 2 * VMP_SPREAD_VALUES : b->n > 2 * VMP_SPREAD_VALUES);
+			assert_true(vmp_spread_part(&measure->spreads, i, 0.5) == 8);
+			assert_true(vmp_spread_part(&measure->spreads, i, 0.95) == 8);
+			break;
+		}
+		assert_true(i < set->blocks.nr);
+	}
+}
+
+/* What is kept of a number of cycles: all of small ones, else six binary digits */
+static void test_spread_values(void **state)
+{
+	struct vmp_block_code block = { .n = 100 };
+	struct vmp_set one = { .blocks = { &block, 1, 1 } };
+	double cycles, found, worst = 0;
+	struct vmp_spread_run run;
+	struct vmp_spreads s;
+	int i;
+
+	(void)state;
+	for (cycles = 0.25; cycles < 64512; cycles = cycles < 64 ? cycles + 0.25 : floor(cycles * 1.01) + 1) {
+		assert_int_equal(vmp_spreads_init(&s, &one), 0);
+		run = vmp_spread_run(&s, s.of[0], cycles);
+		vmp_spread_count(&run);
+		found = vmp_spread_part(&s, 0, 0.5);
+		assert_true(cycles > 64 || cycles != floor(cycles) || found == cycles);
+		worst = fmax(worst, fabs(found / cycles - 1));
+		vmp_spreads_free(&s);
+	}
+	assert_true(worst > 0.01 && worst <= 1 / 64.0);
+	assert_int_equal(vmp_spreads_init(&s, &one), 0);
+	assert_true(isnan(vmp_spread_part(&s, 0, 0.5)));
+	for (i = 1; i <= 200; i++) {	/* twice as many as there is room for */
+		run = vmp_spread_run(&s, s.of[0], i <= 100 ? (i - 1) % 20 + 1 : 1000);
+		vmp_spread_count(&run);
+	}
+	assert_true(vmp_spread_part(&s, 0, 0.5) == 10);
+	assert_true(vmp_spread_part(&s, 0, 0.95) == 19);
+	assert_true(vmp_spread_part(&s, 0, 1) == 20);
+	vmp_spreads_free(&s);
+	block.n = 15;
+	assert_int_equal(vmp_spreads_init(&s, &one), 0);
+	assert_true(s.of[0] == VMP_NONE && isnan(vmp_spread_part(&s, 0, 0.5)));
+	vmp_spreads_free(&s);
 }
 
 /* ... which not all records have: a block without them has the next best figure, and one without samples the windows' runs */
@@ -536,6 +632,138 @@ static void test_own_cycles_missing(void **state)
 		assert_true(e->executions_error > 0);
 	}
 	assert_true(rare > 0);
+}
+
+/* ------------------------------------------------------------------ loops */
+
+/* A loop of the program, by its instructions */
+struct want {
+	int header, end;
+	uint32_t level;
+	uint64_t entries;
+	double trips;
+};
+
+static double reached(int insn)
+{
+	uint64_t n = 0;
+	int s, e;
+
+	for (s = 0; s <= insn; s++)
+		for (e = insn; e < prog.nr; e++)
+			n += prog.truth[s][e].runs;
+	return (double)n;
+}
+
+static void near(const char *what, int header, double found, double error, double truth)
+{
+	if (getenv("SHOW"))
+		print_message("# %d: %s %.2f +- %.2f, truly %.2f\n", header, what, found, error, truth);
+	assert_true(error > 0 && error < 0.1 * found);
+	assert_true(fabs(found - truth) < 3 * error + 0.01 * truth);
+}
+
+static void compare_loops(const struct want *want, size_t nr)
+{
+	struct vmp_loops *loops;
+	uint32_t i;
+	size_t w;
+
+	vmp_estimate_destroy(estimates);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 1), 0);
+	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
+	for (w = 0; w < nr; w++) {
+		const struct vmp_loop *l = NULL;
+
+		for (i = 0; i < loops->list.nr; i++)
+			if (insn_at(loops->list.v[i].header) == want[w].header)
+				l = &loops->list.v[i];
+		assert_non_null(l);
+		assert_int_equal(l->end, prog.insn[want[w].end].addr);
+		assert_int_equal(l->level, want[w].level);
+		near("entries", want[w].header, l->entries, l->entries_error, (double)want[w].entries);
+		near("iterations", want[w].header, l->iterations, l->iterations_error, reached(want[w].header));
+		near("trips", want[w].header, l->trips, l->trips_error, want[w].trips);
+	}
+	vmp_loops_destroy(loops);
+}
+
+static const struct prog_run loops_run = {
+	.period = 2503, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
+};
+
+/* The test is at the bottom, and where it is entered; in an outer loop whose test never fails */
+static void test_loop_rotated(void **state)
+{
+	int top, enter, body, latch;
+
+	(void)state;
+	top = prog_plain(&prog, 3, 20, 2);
+	prog.insn[top].function = "main";
+	enter = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	body = prog_plain(&prog, 5, 6, 1);
+	prog.insn[enter].target = prog_plain(&prog, 2, 2, 1);
+	latch = prog_jump(&prog, PROG_COND, body, 6, 0);
+	prog_plain(&prog, 2, 9, 1);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&loops_run);
+	assert_true(fabs((double)prog.taken[latch] / (double)prog.taken[enter] - 5) < 0.001);
+	compare_loops((struct want[]){ { body, latch, 0, prog.taken[enter], 5 } }, 1);
+}
+
+/* Each goes round another number of times; the outermost is run into from above */
+static void test_loop_nest(void **state)
+{
+	int call, outer, middle, inner, latch[3], ret, main;
+
+	(void)state;
+	main = prog_plain(&prog, 2, 10, 1);
+	prog.insn[main].function = "main";
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	prog_plain(&prog, 2, 3, 1);
+	prog_jump(&prog, PROG_JUMP, main, 0, 0);
+	prog.insn[call].target = prog_plain(&prog, 2, 5, 1);
+	prog.insn[prog.insn[call].target].function = "nest";
+	outer = prog_plain(&prog, 2, 12, 1);
+	middle = prog_plain(&prog, 3, 8, 1);
+	inner = prog_plain(&prog, 4, 4, 1);
+	latch[0] = prog_jump(&prog, PROG_COND, inner, 7, 0);
+	prog_plain(&prog, 2, 3, 1);
+	latch[1] = prog_jump(&prog, PROG_COND, middle, 4, 0);
+	prog_plain(&prog, 1, 2, 0);
+	latch[2] = prog_jump(&prog, PROG_COND, outer, 3, 0);
+	ret = prog_jump(&prog, PROG_RET, 0, 0, 0);
+	simulate(&loops_run);
+	assert_true(fabs((double)prog.taken[ret] - (double)prog.taken[call]) <= 1);
+	compare_loops((struct want[]){
+		{ inner, latch[0], 0, prog.taken[latch[0]] / 6, 7 },
+		{ middle, latch[1], 1, prog.taken[latch[1]] / 3, 4 },
+		{ outer, latch[2], 2, prog.taken[call], 3 },
+	}, 3);
+}
+
+/* One behind the other; the second one leaves its body now and then for code behind it, which comes back into the middle */
+static void test_loops_beside(void **state)
+{
+	int top, a, b, latch[2], leave, again;
+
+	(void)state;
+	top = prog_plain(&prog, 2, 10, 1);
+	prog.insn[top].function = "main";
+	a = prog_plain(&prog, 3, 3, 1);
+	latch[0] = prog_jump(&prog, PROG_COND, a, 4, 0);
+	prog_plain(&prog, 2, 7, 1);
+	b = prog_plain(&prog, 4, 5, 1);
+	leave = prog_jump(&prog, PROG_COND, 0, 0, 30);
+	again = prog_plain(&prog, 2, 2, 1);
+	latch[1] = prog_jump(&prog, PROG_COND, b, 9, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	prog.insn[leave].target = prog_plain(&prog, 2, 6, 1);
+	prog_jump(&prog, PROG_JUMP, again, 0, 0);
+	simulate(&loops_run);
+	compare_loops((struct want[]){
+		{ a, latch[0], 0, prog.taken[latch[0]] / 3, 4 }, { b, latch[1], 0, prog.taken[latch[1]] / 8, 9 },
+	}, 2);
 }
 
 /* A handful of samples: no start has a row of its own, the sums are right all the same */
@@ -1014,6 +1242,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spread, setup, teardown),
+		cmocka_unit_test(test_spread_values),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
@@ -1021,6 +1251,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
