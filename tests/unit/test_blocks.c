@@ -920,6 +920,28 @@ static void test_flaws(void **state)
 	assert_int_equal(set->losses.entries, 2 * n);
 }
 
+/* Records of where branches were alone: the code there tells of which type, but where it is fused with the branch */
+static void test_from_only(void **state)
+{
+	static const struct { int insn; enum vmp_flow flow; } want[] = {
+		{ 3, VMP_FLOW_NR }, { 4, VMP_FLOW_COND }, { 8, VMP_FLOW_JUMP }, { 19, VMP_FLOW_CALL },
+	};
+	uint32_t i;
+
+	(void)state;
+	begin_small();
+	gen_guest(&g, GEN_VM, 11000, PROG_CR3, 3, AT(0), 1);
+	gen_lbr(&g, 11000, VMPROF_LBR_ALL, VMPROF_LBR_FROM,
+		(struct prog_branch[]){ { AT(3) }, { AT(4) }, { AT(8) }, { AT(19) } }, 4, 0);
+	load_small();
+	assert_int_equal(set->units.nr, 4);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(insn_at(set->units.v[i].end), want[i].insn);
+		assert_int_equal(set->units.v[i].flow, want[i].flow);
+		assert_int_equal(set->units.v[i].next, VMP_NONE);
+	}
+}
+
 /* Where a processor fused instructions with a branch, its record names the first of them */
 static void test_fused(void **state)
 {
@@ -1288,6 +1310,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_from_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
