@@ -24,7 +24,7 @@
 static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
-	size_t room = packed->d_size < MINI_MAX / 8 ? packed->d_size * 4 + 4096 : MINI_MAX;
+	size_t room = packed->d_size < MINI_MAX / 8 ? packed->d_size * 4 + 4096 : MINI_MAX, larger;
 	uint8_t *buf = malloc(room), *more;
 	lzma_ret ret = LZMA_OK;
 
@@ -38,15 +38,16 @@ static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
 	s.avail_out = room;
 	while (ret == LZMA_OK) {
 		if (!s.avail_out && room < MINI_MAX) {
-			more = realloc(buf, 2 * room);
+			larger = room < MINI_MAX / 2 ? 2 * room : MINI_MAX;
+			more = realloc(buf, larger);
 			if (!more) {
 				ret = LZMA_MEM_ERROR;
 				break;
 			}
 			buf = more;
 			s.next_out = buf + room;
-			s.avail_out = room;
-			room *= 2;
+			s.avail_out = larger - room;
+			room = larger;
 		}
 		ret = lzma_code(&s, LZMA_FINISH);
 	}

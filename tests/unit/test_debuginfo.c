@@ -133,10 +133,13 @@ static void test_mini(void **state)
 	sh("objcopy --add-section .gnu_debugdata=mini.xz lib.so with && cp with lib.so");
 	assert_string_equal(called(hidden), "hidden");
 	assert_string_equal(called(hidden + 1), "hidden");
-	/* cut short, and a lot of nothing: as if it were not there */
+	/* cut short: as if it were not there */
 	sh("head -c 100 mini.xz > cut && objcopy --update-section .gnu_debugdata=cut lib.so");
 	assert_string_equal(called(hidden), unnamed(hidden));
-	sh("head -c 140000000 /dev/zero | xz -0 > bomb && objcopy --update-section .gnu_debugdata=bomb lib.so");
+	/* with a lot of nothing behind it, up to the limit and beyond */
+	sh("(cat mini && head -c 100000000 /dev/zero) | xz -0 > large && objcopy --update-section .gnu_debugdata=large with lib.so");
+	assert_string_equal(called(hidden), "hidden");
+	sh("(cat mini && head -c 140000000 /dev/zero) | xz -0 > bomb && objcopy --update-section .gnu_debugdata=bomb with lib.so");
 	assert_string_equal(called(hidden), unnamed(hidden));
 }
 
