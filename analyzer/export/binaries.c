@@ -259,33 +259,21 @@ static int write_all(struct job *j)
 	return err;
 }
 
-/* The code of a binary whose file is not here */
-static uint32_t missing_object(const struct job *j, uint32_t p)
-{
-	return p != VMP_NONE && point(j, p)->flaw == VMP_FLAW_NO_FILE ? point(j, p)->object : VMP_NONE;
-}
-
-/* Branches from and into a guest's binaries whose files are not here; one between two of them is of both */
-static int tell_missing(const struct job *j)
+/* Branches of a guest's binaries whose files are not here */
+static void tell_missing(const struct job *j)
 {
 	const struct vmp_points *p = &j->set->points;
 	uint64_t *n = calloc(p->objects.nr + 1, sizeof(*n));
 	char safe[1024], safe_domain[1024];
-	uint32_t i, from, to;
+	uint32_t i;
 
-	if (!n)
-		return -ENOMEM;
-	for (i = 0; i < j->set->units.nr; i++) {
+	for (i = 0; n && i < j->set->units.nr; i++) {
 		const struct vmp_unit *u = &j->set->units.v[i];
 
-		from = missing_object(j, u->end);
-		to = missing_object(j, u->next);
-		if (from != VMP_NONE)
-			n[from] += u->n;
-		if (to != VMP_NONE && to != from)
-			n[to] += u->n;
+		if (u->flaw == VMP_FLAW_NO_FILE && u->end != VMP_NONE && point(j, u->end)->object != VMP_NONE)
+			n[point(j, u->end)->object] += u->n;
 	}
-	for (i = 0; i < p->objects.nr; i++) {
+	for (i = 0; n && i < p->objects.nr; i++) {
 		const struct vmp_object *o = &p->objects.v[i];
 		const char *module = vmp_model_name(j->set->m, o->module), *domain;
 
@@ -297,13 +285,12 @@ static int tell_missing(const struct job *j)
 			 vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)), n[i]);
 	}
 	free(n);
-	return 0;
 }
 
 static int write_set(struct job *j)
 {
 	uint32_t i;
-	int err = -ENOMEM, told;
+	int err = -ENOMEM;
 
 	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
 	j->name = calloc(j->set->points.objects.nr + 1, sizeof(*j->name));
@@ -313,9 +300,9 @@ static int write_set(struct job *j)
 		free(j->name[i]);
 	free(j->name);
 	free(j->entries);
-	told = tell_missing(j);
+	tell_missing(j);
 	vmp_about_left_out(stderr, j->set);
-	return err ? err : told;
+	return err;
 }
 
 int vmp_write_binaries(const char *folder, struct vmp_model *m, const struct vmp_choice *c, const char *suffix,

@@ -184,8 +184,7 @@ lines > "$tmp/lines"; grep -q '1 blocks reach back behind the sample before and 
 [ "$(lines --vcpu 1 | cut -d' ' -f1,2)" = "19.105 1" ]; ok $? "--vcpu"
 [ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
 [ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 6 ]; ok $? "--comm"
-run timeline -o "$tmp/moments.json" "$moments" && [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json")" = 6 ]; ok $? "a trace of them is read"
-! grep -q 'cut short' "$tmp/out" && grep -q '1 blocks reach back behind the sample before' "$tmp/err"; ok $? "and what was cut is told on standard error, as all that a trace is not"
+run timeline -o "$tmp/moments.json" "$moments" && [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
 python3 - "$tmp/moments.json" << 'END'
 import json, sys
 e = json.load(open(sys.argv[1]))["traceEvents"]
@@ -204,23 +203,6 @@ ok $? "an export for a binary has the branches of all guests that have it ($one 
 VMPROF_OBJCACHE=/nonexistent run export --format bolt -o "$tmp/both" "$moments"
 [ $? = 1 ] && grep -q 'prog of web01 is not in the object cache: [1-9][0-9]* branches are left out' "$tmp/err" && grep -q 'not used: the program.s file is not in the object cache' "$tmp/err"
 ok $? "what is not here is told"
-# the same program without a build-id: nobody knows whether two guests have the same
-cp -r "$tmp/moments" "$tmp/nameless"
-find "$tmp/nameless" -type f -path '*/u-*' -exec sed -i 's/GNU\x00\xab\xcd\xef/XXX\x00\x00\x00\x00/' {} +
-VMPROF_OBJCACHE=$tmp/nameless run export --format bolt -o "$tmp/both" "$moments"
-[ $? = 0 ] && [ "$(cd "$tmp/both" && echo *)" = "prog-no-build-id-2.preagg prog-no-build-id.preagg" ] &&
-	[ "$(awk '/^B/ { n += $4 } END { print n }' "$tmp/both/prog-no-build-id.preagg")" = "$one" ] &&
-	[ "$(awk '/^B/ { n += $4 } END { print n }' "$tmp/both/prog-no-build-id-2.preagg")" = "$two" ]
-ok $? "binaries of one name without a build-id have files of their own"
-rm -rf "$tmp/both"
-# one guest's is here, the other's is not
-mkdir "$tmp/half"
-cp -r "$tmp"/moments/u-* "$tmp/half"; rm -r "$(printf '%s\n' "$tmp"/half/u-* | tail -n 1)"
-VMPROF_OBJCACHE=$tmp/half run export --format bolt -o "$tmp/both" "$moments"
-[ $? = 0 ] && [ "$(awk '/^B/ { n += $4 } END { print n }' "$tmp"/both/*.preagg)" = "$one" ] &&
-	[ "$(grep -c 'is not in the object cache' "$tmp/err")" = 2 ] && grep -q "prog of web02 is not in the object cache: $two branches are left out" "$tmp/err"
-ok $? "what is here is exported, and what is not is told"
-rm -rf "$tmp/both"
 run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(5, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
 run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, process prog' "$tmp/out"; ok $? "... and so is a sample"
 export VMPROF_OBJCACHE=$tmp

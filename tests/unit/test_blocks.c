@@ -836,37 +836,13 @@ static void test_threads(void **state)
 
 #define SWITCH_TO	(GEN_KERNEL + 0x2000)
 
-static void put_of(uint64_t cr3, const struct prog_branch *b, unsigned nr)
+static void put(const struct prog_branch *b, unsigned nr)
 {
 	static uint64_t tsc = 10000;
 
 	tsc += 1000;
-	gen_guest(&g, GEN_VM, tsc, cr3, 3, AT(0), 1);
+	gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(0), 1);
 	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, nr, 0);
-}
-
-static void put(const struct prog_branch *b, unsigned nr)
-{
-	put_of(PROG_CR3, b, nr);
-}
-
-#define LIB	(PROG_BASE + PROG_VADDR + 0x1000)	/* right behind the program */
-#define JIT	0x7e0000000000ULL
-
-/* Another file with the same code, and a mapping of no file */
-static void put_maps(void)
-{
-	static const uint8_t id[20] = { 0xba, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 };
-	char cmd[600], file[512];
-
-	snprintf(cmd, sizeof(cmd), "mkdir -p '%s/u-%u/ba'", dir, GEN_VM);
-	assert_int_equal(system(cmd), 0);
-	snprintf(file, sizeof(file), "%s/u-%u/ba/0102030405060708090a0b0c0d0e0f10111213", dir, GEN_VM);
-	prog_write(&prog, file, id);
-	gen_file(&g, 2, PROG_INO + 1, 0x8000, id, sizeof(id), "/usr/lib/lib");
-	gen_map(&g, 2500, PROG_CR3, PROG_PID, LIB, LIB + 0x1000, PROG_VADDR, PROG_INO + 1, "/usr/lib/lib");
-	gen_map(&g, 2500, PROG_CR3, PROG_PID, JIT, JIT + 0x1000, 0, 0, "");
-	gen_agent_flush(&g, GEN_VM, 3000);
 }
 
 static void test_flaws(void **state)
@@ -888,9 +864,6 @@ static void test_flaws(void **state)
 		{ 4, 0, 0, 0x7f0000000000, VMP_FLAW_UNMAPPED },
 		{ 0, 0, 0x7f0000000000, PROG_BASE + PROG_VADDR, VMP_FLAW_UNMAPPED },
 		{ 4, 0, 0, GEN_KERNEL + 0x1000, VMP_FLAW_MIXED },
-		{ 0, 0, LIB, PROG_BASE + PROG_VADDR, VMP_FLAW_MIXED },
-		{ 4, 0, 0, JIT, VMP_FLAW_ANON },
-		{ 0, 0, JIT + 0x10, JIT, VMP_FLAW_ANON },
 		{ 0, 0, GEN_KERNEL + 0x1010, GEN_KERNEL + 0x1000, VMP_FLAW_NO_KERNEL },
 		{ 0, 0, GEN_KERNEL + 0x1000, GEN_KERNEL + 0x1010, VMP_FLAW_BACKWARD },
 		{ 0, 0, GEN_KERNEL + 0x1000 + (1 << 20), GEN_KERNEL + 0x1000, VMP_FLAW_LONG },
@@ -901,16 +874,12 @@ static void test_flaws(void **state)
 
 	(void)state;
 	begin_small();
-	put_maps();
 	for (i = 0; i < n; i++) {
 		c = &cases[i];
 		put((struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
 					    { AT(8), c->start ? c->start : AT(c->to) } }, 2);
 		want[c->flaw]++;
 	}
-	put_of(PROG_CR3 + 0x2000, (struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), AT(0) } }, 2);
-	want[VMP_FLAW_UNKNOWN]++;
-	n++;
 	load_small();
 	assert_int_equal(set->totals.steps, n);
 	for (f = 0; f < VMP_FLAW_NR; f++)
@@ -918,28 +887,6 @@ static void test_flaws(void **state)
 			fail_msg("%s: %d, not %d", vmp_flaw_key(f), (int)set->totals.flaw[f], (int)want[f]);
 	assert_int_equal(set->losses.records, n);
 	assert_int_equal(set->losses.entries, 2 * n);
-}
-
-/* Records of where branches were alone: the code there tells of which type, but where it is fused with the branch */
-static void test_from_only(void **state)
-{
-	static const struct { int insn; enum vmp_flow flow; } want[] = {
-		{ 3, VMP_FLOW_NR }, { 4, VMP_FLOW_COND }, { 8, VMP_FLOW_JUMP }, { 19, VMP_FLOW_CALL },
-	};
-	uint32_t i;
-
-	(void)state;
-	begin_small();
-	gen_guest(&g, GEN_VM, 11000, PROG_CR3, 3, AT(0), 1);
-	gen_lbr(&g, 11000, VMPROF_LBR_ALL, VMPROF_LBR_FROM,
-		(struct prog_branch[]){ { AT(3) }, { AT(4) }, { AT(8) }, { AT(19) } }, 4, 0);
-	load_small();
-	assert_int_equal(set->units.nr, 4);
-	for (i = 0; i < 4; i++) {
-		assert_int_equal(insn_at(set->units.v[i].end), want[i].insn);
-		assert_int_equal(set->units.v[i].flow, want[i].flow);
-		assert_int_equal(set->units.v[i].next, VMP_NONE);
-	}
 }
 
 /* Where a processor fused instructions with a branch, its record names the first of them */
@@ -1310,7 +1257,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_from_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
