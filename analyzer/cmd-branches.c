@@ -263,7 +263,9 @@ static uint64_t branch_at(struct vmp_set *set, uint32_t context, const struct vm
 	if (!b->from || vmp_points_find(&set->points, context, b->from, &from))
 		return b->from;
 	*flow = vmp_step_flow(&set->stepper, from);
-	if (*flow != VMP_FLOW_ON || !b->to || vmp_points_find(&set->points, context, b->to, &to))
+	if (*flow == VMP_FLOW_ON && !b->to)
+		*flow = VMP_FLOW_NR;
+	if (*flow != VMP_FLOW_ON || vmp_points_find(&set->points, context, b->to, &to))
 		return b->from;
 	bytes = vmp_step_branch(&set->stepper, from, to);
 	if (bytes && !vmp_points_behind(&set->points, from, bytes, &branch))

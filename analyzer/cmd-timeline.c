@@ -37,13 +37,13 @@ static int parse_time(const struct vmp_model *m, const char *option, const char 
 }
 
 /* What is not as the estimates say */
-static void print_cut(const struct vmp_timeline *t, const char *indent)
+static void print_cut(FILE *out, const struct vmp_timeline *t)
 {
 	if (t->unknown)
-		printf("%s%" PRIu64 " samples' blocks end early: the cycles of one are not known\n", indent, t->unknown);
+		fprintf(out, "  %" PRIu64 " samples' blocks end early: the cycles of one are not known\n", t->unknown);
 	if (t->cut || t->left_out)
-		printf("%s%" PRIu64 " blocks reach back behind the sample before and are cut short there; %" PRIu64
-		       " more lie behind it and are left out\n", indent, t->cut, t->left_out);
+		fprintf(out, "  %" PRIu64 " blocks reach back behind the sample before and are cut short there; %" PRIu64
+		       " more lie behind it and are left out\n", t->cut, t->left_out);
 }
 
 static int write_trace(const struct branch_data *d, const struct vmp_timeline *t, const char *path)
@@ -61,7 +61,7 @@ static int write_trace(const struct branch_data *d, const struct vmp_timeline *t
 	}
 	vmp_info("%s: %" PRIu64 " samples; open it in Perfetto (ui.perfetto.dev) or chrome://tracing", args_safe(path),
 		 t->samples);
-	print_cut(t, "");
+	print_cut(stderr, t);
 	vmp_about_left_out(stderr, d->set);
 	return VMP_EXIT_OK;
 }
@@ -74,7 +74,7 @@ static int write_text(const struct branch_data *d, const struct given *g, const 
 	vmp_timeline_text(stdout, d->set, t, &g->a.look);
 	vmp_about_notes(stdout, d->set, d->estimates);
 	puts("  blocks are laid back from each sample, a cycle as a tick of the TSC");
-	print_cut(t, "  ");
+	print_cut(stdout, t);
 	return vmp_pager_end(pager) ? VMP_EXIT_FAILED : VMP_EXIT_OK;
 }
 

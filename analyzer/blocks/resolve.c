@@ -25,10 +25,13 @@ static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
 	enum vmp_flow flow = VMP_FLOW_NR;
 	struct checked c = { 0 };
 
-	if (d->start != VMP_NONE)
+	if (d->start != VMP_NONE) {
 		c.flaw = (uint8_t)vmp_step_straight(step, d->start, d->end, &c.insns, &flow);
-	else if (d->end != VMP_NONE && d->next != VMP_NONE)
+	} else if (d->end != VMP_NONE) {
 		flow = vmp_step_flow(step, d->end);
+		if (flow == VMP_FLOW_ON && d->next == VMP_NONE)
+			flow = VMP_FLOW_NR;	/* interrupted, or fused with a branch: where it went would tell */
+	}
 	c.flow = (uint8_t)flow;
 	return c;
 }

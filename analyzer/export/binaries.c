@@ -29,6 +29,7 @@ struct job {
 	void (*print)(FILE *out, const struct vmp_binary *b);
 	struct entries *entries;	/* by point */
 	char **name;			/* by object: MODULE-BUILDID, NULL: none is written of it */
+	uint64_t *missing;		/* by object: branches that begin or end in one whose file is not here */
 	struct vmp_binary binary;
 };
 
@@ -259,32 +260,47 @@ static int write_all(struct job *j)
 	return err;
 }
 
-/* Branches of a guest's binaries whose files are not here */
-static void tell_missing(const struct job *j)
+/* Of a binary whose file is not here, VMP_NONE: none */
+static uint32_t missing_object(const struct job *j, uint32_t p)
+{
+	return p != VMP_NONE && point(j, p)->flaw == VMP_FLAW_NO_FILE ? point(j, p)->object : VMP_NONE;
+}
+
+static void count_missing(struct job *j)
+{
+	uint32_t i, from, to;
+
+	for (i = 0; i < j->set->units.nr; i++) {
+		const struct vmp_unit *u = &j->set->units.v[i];
+
+		from = missing_object(j, u->end);
+		to = missing_object(j, u->next);
+		if (from != VMP_NONE)
+			j->missing[from] += u->n;
+		if (to != VMP_NONE && to != from)
+			j->missing[to] += u->n;
+	}
+}
+
+/* Guests' binaries that ran, and whose files are not here */
+static void tell_missing(struct job *j)
 {
 	const struct vmp_points *p = &j->set->points;
-	uint64_t *n = calloc(p->objects.nr + 1, sizeof(*n));
 	char safe[1024], safe_domain[1024];
 	uint32_t i;
 
-	for (i = 0; n && i < j->set->units.nr; i++) {
-		const struct vmp_unit *u = &j->set->units.v[i];
-
-		if (u->flaw == VMP_FLAW_NO_FILE && u->end != VMP_NONE && point(j, u->end)->object != VMP_NONE)
-			n[point(j, u->end)->object] += u->n;
-	}
-	for (i = 0; n && i < p->objects.nr; i++) {
+	count_missing(j);
+	for (i = 0; i < p->objects.nr; i++) {
 		const struct vmp_object *o = &p->objects.v[i];
 		const char *module = vmp_model_name(j->set->m, o->module), *domain;
 
-		if (!n[i] || o->vm == VMP_NONE)
+		if (!j->missing[i] || o->vm == VMP_NONE)
 			continue;
 		domain = vmp_model_name(j->set->m, j->set->m->vms.v[o->vm].name);
-		vmp_warn("%s of %s is not in the object cache: %" PRIu64 " branches are left out",
+		vmp_warn("%s of %s is not in the object cache: no file is written of it; %" PRIu64 " branches begin or end there",
 			 vmp_text(safe, sizeof(safe), module, strlen(module)),
-			 vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)), n[i]);
+			 vmp_text(safe_domain, sizeof(safe_domain), domain, strlen(domain)), j->missing[i]);
 	}
-	free(n);
 }
 
 static int write_set(struct job *j)
@@ -294,14 +310,17 @@ static int write_set(struct job *j)
 
 	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
 	j->name = calloc(j->set->points.objects.nr + 1, sizeof(*j->name));
-	if (j->entries && j->name)
+	j->missing = calloc(j->set->points.objects.nr + 1, sizeof(*j->missing));
+	if (j->entries && j->name && j->missing) {
 		err = write_all(j);
+		tell_missing(j);
+		vmp_about_left_out(stderr, j->set);
+	}
 	for (i = 0; j->name && i < j->set->points.objects.nr; i++)
 		free(j->name[i]);
 	free(j->name);
 	free(j->entries);
-	tell_missing(j);
-	vmp_about_left_out(stderr, j->set);
+	free(j->missing);
 	return err;
 }
 

@@ -83,6 +83,8 @@ run branches --json --sort type,seen,from "$capture"; cp "$tmp/out" "$tmp/all"
 run branches --json --limit 3 --sort type,seen,from "$capture" &&
 	json 'd["branches"] == json.load(open(sys.argv[1]))["branches"][:3] and len(d["branches"]) == 3' "$tmp/all"
 ok $? "the first of them are the same alone"
+run branches --json "$tmp/sources.vmprof" && json '{b["type"] for b in d["branches"]} == {"conditional", "call", "return", "jump"} and {b["to_function"] for b in d["branches"]} == {"-"}'
+ok $? "where only sources were recorded, too"
 run branches --calls --json "$capture" && json '[(c["from_function"], c["to_function"]) for c in d["calls"]] == [("main", "helper")]'
 ok $? "vmprof branches --calls: who calls whom"
 run branches --sample 7 "$capture"; ok $? "vmprof branches --sample"
@@ -184,7 +186,9 @@ lines > "$tmp/lines"; grep -q '1 blocks reach back behind the sample before and 
 [ "$(lines --vcpu 1 | cut -d' ' -f1,2)" = "19.105 1" ]; ok $? "--vcpu"
 [ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
 [ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 6 ]; ok $? "--comm"
-run timeline -o "$tmp/moments.json" "$moments" && [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
+run timeline -o "$tmp/moments.json" "$moments" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q 'moments.json: 8 samples; open it' "$tmp/out" &&
+	grep -q '^  1 blocks reach back behind the sample before and are cut short there; 1 more lie behind it' "$tmp/err"; ok $? "with --output its notes go to standard error"
+[ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
 python3 - "$tmp/moments.json" << 'END'
 import json, sys
 e = json.load(open(sys.argv[1]))["traceEvents"]
@@ -201,8 +205,36 @@ one=$(bolt_branches --domain web01) two=$(bolt_branches --domain web02) both=$(b
 [ "$one" -gt 0 ] && [ "$two" -gt 0 ] && [ "$both" = $((one + two)) ] && [ "$(cat "$tmp/out" "$tmp/err" | grep -c preagg)" = 1 ]
 ok $? "an export for a binary has the branches of all guests that have it ($one and $two, $both)"
 VMPROF_OBJCACHE=/nonexistent run export --format bolt -o "$tmp/both" "$moments"
-[ $? = 1 ] && grep -q 'prog of web01 is not in the object cache: [1-9][0-9]* branches are left out' "$tmp/err" && grep -q 'not used: the program.s file is not in the object cache' "$tmp/err"
+[ $? = 1 ] && grep -q 'prog of web01 is not in the object cache: no file is written of it; [1-9][0-9]* branches begin or end there' "$tmp/err" && grep -q 'not used: the program.s file is not in the object cache' "$tmp/err"
 ok $? "what is not here is told"
+binaries=$tmp/binaries/binaries.vmprof
+export VMPROF_OBJCACHE=$tmp/binaries
+run export --format bolt -o "$tmp/files" "$binaries"; ok $? "a binary that is not here does not keep others from being exported"
+[ "$(cd "$tmp/files" && echo *)" = "here.so-no-build-id-2.preagg here.so-no-build-id.preagg prog-abcdef0102030405060708090a0b0c0d0e0f1011.preagg" ]
+ok $? "those without a build-id have a file for each guest"
+# of these branches only what fits both mappings and code; X:0 is where the file is not here, or another one
+[ "$(cat "$tmp"/files/prog-*)" = "B 100c 1000 2 0
+B 101b 1000 3 0
+B 101b X:0 1 0
+B 1042 X:0 3 0
+F 1000 100c 2" ]; ok $? "one that guests share has the branches of all, but none that cannot be"
+[ "$(cat "$tmp/files/here.so-no-build-id.preagg")" = "B 100c 1000 1 0
+B X:0 1000 1 0
+F 1000 100c 1" ] && [ "$(cat "$tmp/files/here.so-no-build-id-2.preagg")" = "B 100c 1000 2 0
+B X:0 1000 1 0
+F 1000 100c 2" ]; ok $? "... those of each guest have its own"
+[ "$(cat "$tmp/err")" = "vmprof: warning: gone.so of web01 is not in the object cache: no file is written of it; 3 branches begin or end there
+  5 of 10 steps between branches are good (50.00%)
+           2 not used: outside of any mapping
+           2 not used: the program's file is not in the object cache
+           1 not used: begin in user code and end in the kernel, or in another file" ]; ok $? "what is not here is told, by name, and what was left out, by cause"
+run export --format autofdo -o "$tmp/files" "$binaries" && [ "$(grep -e '->' "$tmp"/files/prog-*.afdo.txt | xargs)" = "c->0:2 1b->0:3" ]
+ok $? "autofdo leaves out the same, and what leads out of the file"
+run export --format llvm-profgen -o "$tmp/files" "$binaries" && [ "$(grep -e '->' "$tmp"/files/prog-*.profgen.txt | xargs)" = "100c->1000:2 101b->1000:3" ]
+ok $? "so does llvm-profgen"
+run timeline --output "$tmp/binaries.json" "$binaries" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q '^ *2 not used: outside of any mapping$' "$tmp/err"
+ok $? "vmprof timeline --output tells on standard error what was left out"
+export VMPROF_OBJCACHE=$tmp/moments
 run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(5, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
 run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, process prog' "$tmp/out"; ok $? "... and so is a sample"
 export VMPROF_OBJCACHE=$tmp

@@ -115,8 +115,8 @@ static inline uint64_t prog_end(const struct prog *p, int i)
 	return i < p->nr ? p->insn[i].addr : PROG_VADDR + p->code_bytes;
 }
 
-/* An ELF file with build-id @id, one segment, .text and .symtab */
-static inline void prog_write(const struct prog *p, const char *path, const uint8_t id[20])
+/* An ELF file with build-id @id (NULL: it has none), one segment, .text and .symtab */
+static inline void prog_write(const struct prog *p, const char *path, const uint8_t *id)
 {
 	static const char names[] = "\0.note.gnu.build-id\0.text\0.symtab\0.strtab\0.shstrtab";
 	static uint8_t file[0x8000];
@@ -135,7 +135,8 @@ static inline void prog_write(const struct prog *p, const char *path, const uint
 	int i, n = 1;
 
 	memset(file, 0, sizeof(file));
-	memcpy(note.id, id, 20);
+	if (id)
+		memcpy(note.id, id, 20);
 	for (i = 0; i < p->nr; i++) {
 		if (!p->insn[i].function)
 			continue;
@@ -145,7 +146,7 @@ static inline void prog_write(const struct prog *p, const char *path, const uint
 		};
 		at = stpcpy(at, p->insn[i].function) + 1;
 	}
-	sh[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = 0x200, .sh_size = sizeof(note) };
+	sh[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = 0x200, .sh_size = id ? sizeof(note) : 0 };
 	sh[2] = (Elf64_Shdr){ .sh_name = 20, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 			      .sh_addr = PROG_VADDR, .sh_offset = PROG_VADDR, .sh_size = p->code_bytes };
 	sh[3] = (Elf64_Shdr){ .sh_name = 26, .sh_type = SHT_SYMTAB, .sh_offset = 0x5000,

@@ -10,6 +10,7 @@
 #include "blocks/about.h"
 #include "blocks/loops.h"
 #include "blocks/timeline.h"
+#include "model/objcache.h"
 #include "util/capdir.h"
 #include "util/file.h"
 
@@ -836,13 +837,52 @@ static void test_threads(void **state)
 
 #define SWITCH_TO	(GEN_KERNEL + 0x2000)
 
-static void put(const struct prog_branch *b, unsigned nr)
+static void put_in(uint32_t vm, uint64_t cr3, unsigned format, const struct prog_branch *b, unsigned nr)
 {
 	static uint64_t tsc = 10000;
 
 	tsc += 1000;
-	gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(0), 1);
-	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, nr, 0);
+	gen_guest(&g, vm, tsc, cr3, 3, AT(0), 1);
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, format, b, nr, 0);
+}
+
+static void put(const struct prog_branch *b, unsigned nr)
+{
+	put_in(GEN_VM, PROG_CR3, VMPROF_LBR_FROM_TO, b, nr);
+}
+
+/* Libraries with the same code, mapped by the same process */
+#define HERE	0x600000ULL	/* in the object cache, without a build-id */
+#define GONE	0x800000ULL	/* not there */
+#define ANON	0xa00000ULL	/* in no file at all */
+#define IN(base, i)	((base) + prog.insn[i].addr - PROG_VADDR)
+
+static void map_code(uint64_t base, uint32_t ino, const char *file)
+{
+	gen_map(&g, 2000, PROG_CR3, PROG_PID, base, base + 0x1000, *file ? PROG_VADDR : 0, ino, file);
+}
+
+static void put_libraries(uint32_t vm)
+{
+	static const char here[] = "/usr/lib/here.so", gone[] = "/usr/lib/gone.so";
+	const struct vmp_msg_file file = {
+		.ino = PROG_INO + 1, .dev_major = 8, .dev_minor = 1, .bytes = 0x8000, .path = { here, strlen(here) },
+	};
+	const uint8_t id[20] = { 0xba, 0xd1 };
+	uint8_t boot[16];
+	char key[VMP_OBJKEY_MAX], copy[256];
+
+	memset(boot, 1, sizeof(boot));
+	vmp_objcache_key(key, boot, &file);
+	gen_sh(dir, "mkdir -p u-%u/%.2s", vm, key);
+	snprintf(copy, sizeof(copy), "%s/u-%u/%.2s/%s", dir, vm, key, key + 2);
+	prog_write(&prog, copy, NULL);
+	gen_file(&g, 2, PROG_INO + 1, 0x8000, NULL, 0, here);
+	gen_file(&g, 3, PROG_INO + 2, 0x8000, id, sizeof(id), gone);
+	map_code(HERE, PROG_INO + 1, here);
+	map_code(GONE, PROG_INO + 2, gone);
+	map_code(ANON, 0, "");
+	gen_agent_flush(&g, vm, 3000);
 }
 
 static void test_flaws(void **state)
@@ -853,6 +893,7 @@ static void test_flaws(void **state)
 		uint64_t end, start;
 		enum vmp_flaw flaw;
 		int next;	/* instruction to which the younger one goes */
+		uint64_t cr3;	/* of another process */
 	} *c, cases[] = {
 		{ 4, 0, 0, 0, VMP_FLAW_NONE },
 		{ 8, 5, 0, 0, VMP_FLAW_NONE },
@@ -867,6 +908,13 @@ static void test_flaws(void **state)
 		{ 0, 0, GEN_KERNEL + 0x1010, GEN_KERNEL + 0x1000, VMP_FLAW_NO_KERNEL },
 		{ 0, 0, GEN_KERNEL + 0x1000, GEN_KERNEL + 0x1010, VMP_FLAW_BACKWARD },
 		{ 0, 0, GEN_KERNEL + 0x1000 + (1 << 20), GEN_KERNEL + 0x1000, VMP_FLAW_LONG },
+		{ 0, 0, HERE + 12, PROG_BASE + PROG_VADDR, VMP_FLAW_MIXED },	/* both files are here */
+		{ 0, 0, HERE + 12, HERE, VMP_FLAW_NONE },
+		{ 0, 0, GONE + 12, GONE, VMP_FLAW_NO_FILE },
+		{ 0, 0, GONE + 12, PROG_BASE + PROG_VADDR, VMP_FLAW_NO_FILE },
+		{ 0, 0, ANON + 12, ANON, VMP_FLAW_ANON },
+		{ 4, 0, 0, ANON, VMP_FLAW_ANON },
+		{ 4, 0, 0, 0, VMP_FLAW_UNKNOWN, 0, PROG_CR3 + 0x9000 },
 	};
 	size_t i, n = sizeof(cases) / sizeof(cases[0]);
 	uint64_t want[VMP_FLAW_NR] = { 0 };
@@ -874,10 +922,12 @@ static void test_flaws(void **state)
 
 	(void)state;
 	begin_small();
+	put_libraries(GEN_VM);
 	for (i = 0; i < n; i++) {
 		c = &cases[i];
-		put((struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
-					    { AT(8), c->start ? c->start : AT(c->to) } }, 2);
+		put_in(GEN_VM, c->cr3 ? c->cr3 : PROG_CR3, VMPROF_LBR_FROM_TO,
+		       (struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
+					       { AT(8), c->start ? c->start : AT(c->to) } }, 2);
 		want[c->flaw]++;
 	}
 	load_small();
@@ -929,6 +979,36 @@ static void test_fused(void **state)
 		assert_int_equal(b->insns, blocks[i].insns);
 		assert_int_equal(b->n, blocks[i].n);
 		assert_int_equal(b->flow, blocks[i].flow);
+	}
+}
+
+/* Where only sources were recorded, instructions tell what the branches were; one that is none tells nothing */
+static void test_from_only(void **state)
+{
+	static const struct { int insn; enum vmp_flow flow; } cases[] = {
+		{ 4, VMP_FLOW_COND }, { 8, VMP_FLOW_JUMP }, { 19, VMP_FLOW_CALL },
+		{ 3, VMP_FLOW_NR }, { -1, VMP_FLOW_NR },
+	};
+	size_t i, n = sizeof(cases) / sizeof(cases[0]);
+	const struct vmp_unit *u;
+	uint32_t k;
+
+	(void)state;
+	begin_small();
+	for (i = 0; i < n; i++)
+		put_in(GEN_VM, PROG_CR3, VMPROF_LBR_FROM,
+		       &(struct prog_branch){ cases[i].insn < 0 ? GONE : AT(cases[i].insn) }, 1);
+	load_small();
+	assert_int_equal(set->units.nr, n);
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < n; k++) {
+			u = &set->units.v[k];
+			if (set->points.points.v[u->end].seen == (cases[i].insn < 0 ? GONE : AT(cases[i].insn)))
+				break;
+		}
+		assert_true(k < n);
+		assert_int_equal(u->flow, cases[i].flow);
+		assert_int_equal(u->next, VMP_NONE);
 	}
 }
 
@@ -1163,11 +1243,35 @@ static void test_switch_unseen(void **state)
 	assert_int_equal(set->totals.user_only, 2);
 }
 
-/* Captures and their object caches for blocks.t: the program of test_mixed(), and test_timeline()'s */
-static void write_run(char *folder, const char *name, void (*program)(void))
+/* The same program and library in two domains; branches between files, one of which is not here, and steps that cannot be */
+static void put_binaries(void)
+{
+	const uint64_t nowhere = 0x7f0000000000;
+
+	begin_small();
+	put_libraries(GEN_VM);
+	put((struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { IN(HERE, 4), HERE }, { AT(19), HERE } }, 2);
+	put((struct prog_branch[]){ { AT(4), AT(0) }, { IN(GONE, 8), AT(0) }, { IN(GONE, 4), IN(GONE, 5) }, { AT(19), GONE } }, 4);
+	put((struct prog_branch[]){ { IN(HERE, 8), AT(0) }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { nowhere, AT(0) }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), nowhere } }, 2);
+	gen_vm(&g, OTHER_VM, "web02");
+	gen_clock(&g, OTHER_VM);
+	g.seq = 0;
+	prog_install_in(&g, &prog, dir, OTHER_VM);
+	put_libraries(OTHER_VM);
+	put_in(OTHER_VM, PROG_CR3, VMPROF_LBR_FROM_TO,
+	       (struct prog_branch[]){ { IN(HERE, 4), HERE }, { IN(HERE, 4), HERE }, { AT(19), HERE } }, 3);
+	gen_records_flush(&g, 0, 10000, 20000);
+	gen_end(&g);
+}
+
+/* Captures and their object caches for blocks.t: the program of test_mixed(), test_timeline()'s, and that of above */
+static void write_run(char *folder, const char *name, void (*program)(void), unsigned format)
 {
 	const struct prog_run run = {
-		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+		.period = 5003, .samples = 4000, .format = format, .depth = 16, .counts = 1,
 	};
 
 	dir = folder;
@@ -1183,14 +1287,18 @@ static void write_run(char *folder, const char *name, void (*program)(void))
 
 static int write_captures(char *folder)
 {
-	char missed[100], moments[100];
+	char missed[100], moments[100], binaries[100];
 
-	write_run(folder, "mixed", mixed_program);
-	gen_sh(folder, "mkdir missed moments");
-	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program);
+	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO);
+	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM);
+	gen_sh(folder, "mkdir missed moments binaries");
+	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program, VMPROF_LBR_FROM_TO);
 	dir = strcat(strcpy(moments, folder), "/moments");
 	begin("moments");
 	put_moments();
+	dir = strcat(strcpy(binaries, folder), "/binaries");
+	begin("binaries");
+	put_binaries();
 	return 0;
 }
 
@@ -1258,6 +1366,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_from_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_unseen, setup, teardown),
