@@ -25,13 +25,10 @@ static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
 	enum vmp_flow flow = VMP_FLOW_NR;
 	struct checked c = { 0 };
 
-	if (d->start != VMP_NONE) {
+	if (d->start != VMP_NONE)
 		c.flaw = (uint8_t)vmp_step_straight(step, d->start, d->end, &c.insns, &flow);
-	} else if (d->end != VMP_NONE) {
+	else if (d->end != VMP_NONE)
 		flow = vmp_step_flow(step, d->end);
-		if (flow == VMP_FLOW_ON && d->next == VMP_NONE)
-			flow = VMP_FLOW_NR;	/* interrupted, or fused with a branch: where it went would tell */
-	}
 	c.flow = (uint8_t)flow;
 	return c;
 }
@@ -109,6 +106,9 @@ static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct
 	int err = 0;
 
 	u.flaw = check(set, d, c, &insns);
+	/* it may be fused with the branch behind it: where that goes would tell */
+	if (u.start == VMP_NONE && u.next == VMP_NONE && u.flow == VMP_FLOW_ON)
+		u.flow = VMP_FLOW_NR;
 	if ((!u.flaw || vmp_flaw_unseen(u.flaw)) && u.start != VMP_NONE)
 		err = block_of(set, &u, insns);
 	return err ? err : vmp_vec_push(&set->units, u);

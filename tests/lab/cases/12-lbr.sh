@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 85
+plan 86
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -163,6 +163,7 @@ case_quiet web01
 vmprof branches --json --limit 0 $p > /run/lab/flow.json
 known='[.branches[] | select(.from_module | test("libquantum"))]'
 at_least "branches of libquantum's are known by where they come from" "$(jq "$known | length" /run/lab/flow.json)" 10
+is "... the code there tells of which type" "$(jq "[$known | .[] | select(.type == \"-\" or .type == null)] | length" /run/lab/flow.json)" 0
 is "... and by that alone" "$(jq -r "$known | map(.to_function) | unique | join(\" \")" /run/lab/flow.json)" -
 
 # ------------------------------------------------------ code of kernels
