@@ -280,7 +280,8 @@ struct vmprof_map {
  * inode, generation, size, mtime) and session.  file is the handle for
  * GET_OBJECT.
  */
-#define VMPROF_FILE_NO_ACCESS	(1U << 0)	/* could not be opened: no build-id */
+#define VMPROF_FILE_NO_ACCESS	(1U << 0)	/* could not be opened: no build-id but
+						   what the guest's kernel told of it */
 #define VMPROF_FILE_CHANGED	(1U << 1)	/* another file lies at the path now */
 
 struct vmprof_file {

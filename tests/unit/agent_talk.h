@@ -51,10 +51,17 @@ static long perf_call = SYS_perf_event_open;
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/session.c"
 
+static char complaint[512];		/* the last error in the agent's log */
+
 void agent_log(enum vmp_log_level level, const char *format, ...)
 {
-	(void)level;
-	(void)format;
+	va_list ap;
+
+	if (level != VMP_LOG_ERROR)
+		return;
+	va_start(ap, format);
+	vsnprintf(complaint, sizeof(complaint), format, ap);
+	va_end(ap);
 }
 
 /* --------------------------------------------- a module that is made up */
@@ -189,6 +196,7 @@ static inline int setup(void **state)
 	memset(&module, 0, sizeof(module));
 	module.present = 1;
 	host_seq = 0;
+	complaint[0] = 0;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
 	host_fd = fd[0];
 	agent_fd = fd[1];
@@ -225,15 +233,20 @@ static inline void tell_token(unsigned int type, uint64_t token)
 	tell(type, &t, sizeof(t));
 }
 
-static inline void greet(uint64_t credit)
+/* As a host of a version that accepts agents from version @compat on */
+static inline void greet_as(uint32_t version, uint32_t compat, uint64_t credit)
 {
 	struct vmprof_host_hello h = {
-		.version = htole32(VMPROF_PROTO_VERSION),
-		.compat = htole32(VMPROF_PROTO_COMPAT), .credit = htole64(credit),
+		.version = htole32(version), .compat = htole32(compat), .credit = htole64(credit),
 		.session = htole64(host_session),
 	};
 
 	tell(VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
+}
+
+static inline void greet(uint64_t credit)
+{
+	greet_as(VMPROF_PROTO_VERSION, VMPROF_PROTO_COMPAT, credit);
 }
 
 /* As the agent's own loop does.  Return: 1 there is an answer of the child that reads files */

@@ -53,6 +53,68 @@ static void test_degraded(void **state)
 	assert_clean();
 }
 
+/* As readelf has it */
+static void build_id_of(const char *path, char hex[64])
+{
+	char cmd[128];
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "readelf -n %s | sed -n 's/.*Build ID: //p'", path);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%63s", hex), 1);
+	pclose(f);
+}
+
+static void run_and_remove(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl(path, path, NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Process and file are gone before the agent hears of them: the build-id is the one in the kernel's records. */
+static void test_gone(void **state)
+{
+	char dir[] = "/tmp/vmprof-gone.XXXXXX", path[64], cmd[128], expected[64], told[2 * VMPROF_BUILD_ID_MAX + 1] = "";
+	struct vmp_agent_msg m;
+	uint32_t i;
+
+	(void)state;
+	module.present = 0;
+	greet(0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	if (!agent.sideband.nr || agent.sideband.ring[0].fd_ids < 0) {
+		print_message("this machine's kernel tells no build-ids\n");
+		skip();
+	}
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/gone", dir);
+	snprintf(cmd, sizeof(cmd), "cp /bin/true %s", path);
+	assert_int_equal(system(cmd), 0);
+	build_id_of(path, expected);
+	run_and_remove(path);
+	rmdir(dir);
+	tell_token(VMPROF_MSG_STOP, 8);
+	do
+		m = hear_type(VMPROF_MSG_FILE);
+	while (m.file.path.len != strlen(path) || memcmp(m.file.path.p, path, m.file.path.len));
+	assert_int_equal(m.file.flags, VMPROF_FILE_NO_ACCESS);
+	for (i = 0; i < m.file.build_id_len; i++)
+		sprintf(told + 2 * i, "%02x", m.file.build_id[i]);
+	assert_string_equal(told, expected);
+	assert_clean();
+}
+
 /* Nor with perf: the host learns that what /proc shows is not all, from before the snapshot on */
 static void test_proc_only(void **state)
 {
@@ -143,7 +205,7 @@ static void test_start_refused_old_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_degraded), T(test_proc_only), T(test_start_refused), T(test_start_refused_old_host),
+		T(test_degraded), T(test_gone), T(test_proc_only), T(test_start_refused), T(test_start_refused_old_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

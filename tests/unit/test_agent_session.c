@@ -216,39 +216,90 @@ static void test_speaks_first(void **state)
 	assert_false(hear_type(VMPROF_MSG_HELLO).hello.flags & VMPROF_HELLO_UNASKED);
 }
 
-static void test_other_version(void **state)
+/* The host hears our versions and how many of its requests were dropped; whoever reads the agent's log, what to do */
+static void refuses_host(uint32_t version, uint32_t compat)
 {
-	struct vmprof_host_hello h = { .version = htole32(9), .compat = htole32(9) };
+	struct vmp_agent_msg m;
+	char expected[128];
 
-	(void)state;
-	tell(VMPROF_MSG_HOST_HELLO, &h, sizeof(h));
-	assert_int_equal(hear().type, VMPROF_MSG_HELLO);
+	complaint[0] = 0;
+	greet_as(version, compat, 1 << 20);
+	m = hear();
+	assert_int_equal(m.type, VMPROF_MSG_HELLO);
+	assert_int_equal(m.hello.version, VMPROF_PROTO_VERSION);
+	assert_int_equal(m.hello.compat, VMPROF_PROTO_COMPAT);
+	snprintf(expected, sizeof(expected), "speaks protocol version %u (oldest %u), we speak %u (oldest %u): update the older",
+		 version, compat, VMPROF_PROTO_VERSION, VMPROF_PROTO_COMPAT);
+	assert_non_null(strstr(complaint, expected));
 	tell_token(VMPROF_MSG_START, 1);
-	work();
+	tell_token(VMPROF_MSG_STOP, 2);
+	agent.lost_checked_ms = 0;
+	m = hear();
+	assert_int_equal(m.type, VMPROF_MSG_LOST);
+	assert_int_equal(m.lost.count[VMPROF_GLOST_PROTO], 2);
+	assert_int_equal(hear().type, 0);
 	assert_int_equal(module.tracing, 0);
+	assert_clean();
+}
+
+static void serves_host(uint32_t version, uint32_t compat)
+{
+	complaint[0] = 0;
+	greet_as(version, compat, 0);
+	hear_type(VMPROF_MSG_HELLO);
+	tell_token(VMPROF_MSG_START, 7);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 7);
+	assert_int_equal(module.tracing, 1);
+	assert_string_equal(complaint, "");
+	assert_clean();
+}
+
+/* Too new for us and too old; the one that comes after an update is served */
+static void test_other_versions(void **state)
+{
+	(void)state;
+	refuses_host(VMPROF_PROTO_VERSION + 2, VMPROF_PROTO_VERSION + 1);
+	serves_host(VMPROF_PROTO_VERSION + 2, VMPROF_PROTO_VERSION);
+	refuses_host(VMPROF_PROTO_COMPAT - 1, VMPROF_PROTO_COMPAT - 1);
+	serves_host(VMPROF_PROTO_COMPAT, VMPROF_PROTO_COMPAT);
+}
+
+/* The next message of this type, with none before it that version 1 did not know */
+static struct vmp_agent_msg hear_known(unsigned int type)
+{
+	struct vmp_agent_msg m;
+
+	do {
+		m = hear();
+		assert_in_range(m.type, VMPROF_MSG_HELLO, VMPROF_MSG_OBJECT);
+	} while (m.type != type);
+	return m;
 }
 
 /* A host that was frozen with version 1: its bytes do not change, and are understood. */
 static void test_old_host(void **state)
 {
+	const struct vmprof_task_layout t = { .pid_offset = htole32(2400) };
 	struct vmp_agent_msg m;
 
 	(void)state;
 	replay("host-1-start");
-	m = hear_type(VMPROF_MSG_HELLO);
+	m = hear_known(VMPROF_MSG_HELLO);
 	assert_int_equal(m.hello.compat, 1);
-	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 1);
+	assert_int_equal(hear_known(VMPROF_MSG_SNAP_BEGIN).token.token, 1);
 	assert_false(agent.symbols.announces);
+	module_put(VMPROF_MSG_TASKS, &t, sizeof(t));	/* a CPU came up */
 	module_snapshot_end(1);
-	hear_type(VMPROF_MSG_SNAP_END);
+	hear_known(VMPROF_MSG_SNAP_END);
 	replay("host-1-stop");
-	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 2);
+	assert_int_equal(hear_known(VMPROF_MSG_SNAP_BEGIN).token.token, 2);
 	module_snapshot_end(2);
-	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 2);
+	assert_int_equal(hear_known(VMPROF_MSG_DONE).token.token, 2);
 	assert_int_equal(agent.bad_input + agent.in.stats.bad_bytes + agent.in.stats.seq_gaps, 0);
 	agent.symbols.active = 0;		/* they may have used up the credit */
 	vmp_out_add_credit(&agent.out, 1000);
-	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, ENOENT);
+	assert_int_equal(hear_known(VMPROF_MSG_OBJECT).object.status, ENOENT);
+	assert_string_equal(complaint, "");
 	assert_clean();
 }
 
@@ -313,7 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_conversation), T(test_events_go_together), T(test_early_stop), T(test_stop_of_nothing),
 		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_lost), T(test_speaks_first),
-		T(test_other_version), T(test_old_host), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
+		T(test_other_versions), T(test_old_host), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
