@@ -55,6 +55,7 @@ struct asked {
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
+	const char *function;	/* of user code: it is the hottest, its blocks add up to its time; NULL not asked */
 	double within_us;	/* guest events; HUGE_VAL not asked */
 };
 
@@ -303,8 +304,11 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 		CPI_SAMPLES_MIN, bad);
 }
 
-/* The time of the user code's hottest function: its samples, a period each, beside its exact cycles */
-static void judge_hottest(const struct join *j, const struct group *g, uint32_t nr, uint64_t period)
+/*
+ * The time of the user code's hottest function: its samples, a period each, beside its exact cycles.
+ * @named: What it has to be; NULL: whichever it is.
+ */
+static void judge_hottest(const struct join *j, const struct group *g, uint32_t nr, uint64_t period, const char *named)
 {
 	const double allowed = j->model->meta.random ? 0 : FUNCTION_OFF;
 	double sampled, error, off;
@@ -316,10 +320,11 @@ static void judge_hottest(const struct join *j, const struct group *g, uint32_t 
 	sampled = (double)(g[i].samples * period);
 	error = 1 / sqrt((double)g[i].samples);
 	off = sampled / (double)g[i].cycles_at - 1;
-	verdict(g[i].samples && fabs(off) <= allowed + FUNCTION_ERRORS * error, "the hottest function's time is exact",
+	text(j, j->rows.v[g[i].row].function, function, sizeof(function));
+	verdict(g[i].samples && fabs(off) <= allowed + FUNCTION_ERRORS * error && (!named || !strcmp(function, named)),
+		"the hottest function's time is exact",
 		"%s: %.0f cycles sampled, %" PRIu64 " exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
-		text(j, j->rows.v[g[i].row].function, function, sizeof(function)), sampled, g[i].cycles_at, 100 * off,
-		100 * allowed, FUNCTION_ERRORS, 100 * error);
+		function, sampled, g[i].cycles_at, 100 * off, 100 * allowed, FUNCTION_ERRORS, 100 * error);
 }
 
 /* Random periods: each of the guest's cycles was an overflow with the same probability */
@@ -480,14 +485,14 @@ static int judge(const struct join *j, const struct asked *a)
 		judge_steal(j, a->hog, level);
 	judge_axis(j, a->within_us);
 	if (a->blocks)
-		judge_hottest(j, g, nr, period);
+		judge_hottest(j, g, nr, period, a->function);
 	free(g);
 	return 0;
 }
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -510,6 +515,8 @@ int main(int argc, char **argv)
 			a.homeless = 1;
 		else if (!strcmp(argv[1], "--blocks"))
 			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--function"))
+			a.function = argv[2];
 		else if (!strcmp(argv[1], "--within"))
 			a.within_us = strtod(argv[2], NULL);
 		else
@@ -536,7 +543,7 @@ int main(int argc, char **argv)
 		err = judge(&j, &a);
 		join_free(&j);
 	}
-	if (!err && a.blocks && judge_blocks(m, &x, a.blocks)) {
+	if (!err && a.blocks && judge_blocks(m, &x, a.blocks, a.function)) {
 		fprintf(stderr, "judge: cannot judge blocks: the capture has no branches, or is not of one domain\n");
 		err = 2;
 	}

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "binomial.h"
 #include "blocks/estimate.h"
@@ -29,10 +30,14 @@
 #define UNSURE		0.1	/* of its cycles: with a larger error a block is held against that error alone ... */
 #define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
 #define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for */
+#define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
+#define MEAN_OFF	0.02	/* of all known blocks together, by the weight of their errors: no fault ... */
+#define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
+#define FUNCTION_OFF	0.01	/* of a function's time, all its blocks together */
 
 /* One of the emulator's blocks, in whichever processes it ran */
 struct piece {
-	uint32_t object, size;
+	uint32_t object, size, function;
 	uint64_t addr, insns, cycles, cycles_at;
 	uint64_t entries[2], led[2];	/* as in struct exact_block */
 };
@@ -65,7 +70,7 @@ static int add_piece(struct pieces *p, const struct vmp_point *point, const stru
 {
 	uint64_t key = place(point->object, point->addr, b->size);
 	uint32_t *known = vmp_hash_find(&p->by_place, key);
-	struct piece new = { .object = point->object, .size = b->size, .addr = point->addr }, *to;
+	struct piece new = { .object = point->object, .size = b->size, .addr = point->addr, .function = point->function }, *to;
 	int i;
 
 	if (!known && (vmp_vec_push(&p->all, new) || vmp_hash_set(&p->by_place, key, p->all.nr - 1)))
@@ -244,11 +249,53 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 	       set->points.points.v[b->end].addr, vmp_text(function, sizeof(function), name, strlen(name)));
 }
 
+/* What is said of blocks that are judged */
+struct tally {
+	uint32_t shown, known, bad, few, close, unknown;
+	double off, off1;		/* of those known, without sign */
+	double weighed, weights;	/* the same with it, by the inverse of their variance */
+};
+
+static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, double unsure)
+{
+	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
+	double error = s->source == VMP_SOURCE_TIME ? s->error : 0;
+	double off = cycles / exact - 1, more = fabs(cycles - exact) - CYCLES_OFF * exact, part;
+
+	t->shown++;
+	t->close += more <= 0;
+	t->bad += !(more <= ERRORS * error);
+	if (error > unsure * cycles)
+		return;
+	t->known++;
+	t->few += !(more <= FEW_ERRORS * error);
+	t->off += fabs(off);
+	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
+	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
+	part = fmax(error / cycles, 1 / sqrt(s->samples));
+	t->weights += 1 / (part * part);
+	t->weighed += off / (part * part);
+}
+
+static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, double unsure)
+{
+	double chance = t->few > FEW * t->known ? binomial_test(t->known, t->few, FEW) : 1;
+	double mean = t->weights > 0 ? t->weighed / t->weights : NAN, error = t->weights > 0 ? 1 / sqrt(t->weights) : NAN;
+
+	verdict(t->known >= (blocks < KNOWN_MIN ? blocks : KNOWN_MIN) && !t->bad && chance >= LEVEL &&
+		NO_CODE_MAX * t->unknown <= t->shown && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
+		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; all together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
+		t->known, t->shown, 100 * unsure, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
+		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF,
+		100 * mean, 100 * error, t->unknown);
+}
+
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks, int kernel)
 {
-	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0, shown = 0, known = 0, bad = 0, few = 0, unknown = 0;
+	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0;
 	const double unsure = kernel ? UNSURE_KERNEL : UNSURE;
-	double off = 0, off1 = 0, chance;
+	struct tally t = { 0 };
 
 	if (!order)
 		return -ENOMEM;
@@ -258,36 +305,51 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 			order[n++] = i;
 	qsort_r(order, n, sizeof(*order), hotter, (void *)e);
 	printf("  samples  insns     exact   sampled      +-      eq.1    off %%  eq.1 off %%  by instruction  block\n");
-	for (i = 0; i < n && shown < blocks; i++) {
+	for (i = 0; i < n && t.shown < blocks; i++) {
 		const struct vmp_block_code *b = &p->set->blocks.v[order[i]];
-		const struct vmp_estimate *s = &e->block[order[i]];
-		double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI], more, error;
 		struct cost exact;
 
 		if (!cost_of(p, b, &exact) || exact.at <= 0) {
-			unknown++;
+			t.unknown++;
 			continue;
 		}
-		print_block(p->set, m, b, s, &exact);
-		shown++;
-		error = s->source == VMP_SOURCE_TIME ? s->error : 0;
-		more = fabs(cycles - exact.at) - CYCLES_OFF * exact.at;
-		bad += !(more <= ERRORS * error);
-		if (error > unsure * cycles)
-			continue;
-		known++;
-		few += !(more <= FEW_ERRORS * error);
-		off += fabs(cycles / exact.at - 1);
-		off1 += isnan(equation1) ? 0 : fabs(equation1 / exact.at - 1);
+		print_block(p->set, m, b, &e->block[order[i]], &exact);
+		tally_block(&t, &e->block[order[i]], exact.at, unsure);
 	}
-	chance = few > FEW * known ? binomial_test(known, few, FEW) : 1;
-	verdict(known >= (blocks < KNOWN_MIN ? blocks : KNOWN_MIN) && !bad && chance >= LEVEL,
-		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " not known",
-		known, shown, 100 * unsure, bad, 100 * CYCLES_OFF, ERRORS, few, FEW_ERRORS, chance, known ? 100 * off / known : 0,
-		known ? 100 * off1 / known : 0, unknown);
+	tally_verdict(&t, blocks, kernel, unsure);
 	free(order);
 	return 0;
+}
+
+static int is_of(const struct vmp_model *m, uint32_t str, const char *function)
+{
+	return str != VMP_NONE && !strcmp(vmp_model_name(m, str), function);
+}
+
+/* A function's time: the runs of its blocks by their cycles, beside what the emulator counted in it */
+static void judge_sum(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *function)
+{
+	double sum = 0, samples = 0, exact = 0, off, error;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < p->set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &p->set->blocks.v[i];
+		const struct vmp_estimate *s = &e->block[i];
+
+		if (isnan(s->executions) || !is_of(m, p->set->points.points.v[b->start].function, function))
+			continue;
+		sum += s->executions * s->cycles[s->source];
+		samples += s->samples;
+		n++;
+	}
+	for (i = 0; i < p->all.nr; i++)
+		if (is_of(m, p->all.v[i].function, function))
+			exact += (double)p->all.v[i].cycles_at;
+	off = sum / exact - 1;
+	error = 1 / sqrt(samples);
+	verdict(n && fabs(off) <= FUNCTION_OFF + MEAN_ERRORS * error, "the blocks of a function add up to its time",
+		"%s: %.0f cycles in %" PRIu32 " blocks, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)", function, sum, n,
+		exact, 100 * off, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * error);
 }
 
 /* The time that was counted on all CPUs */
@@ -303,7 +365,7 @@ static void window(const struct exact *x, struct vmp_set_choice *c)
 	}
 }
 
-int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
+int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, const char *function)
 {
 	struct vmp_set_choice counted = { .vcpu = -1, .pid = -1 };
 	struct vmp_estimates *estimates = NULL;
@@ -327,6 +389,8 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
 		err = judge_all(&p, m, estimates, blocks, 0);
 	if (!err)
 		err = judge_all(&p, m, estimates, blocks, 1);
+	if (!err && function)
+		judge_sum(&p, m, estimates, function);
 	vmp_vec_free(&p.all);
 	vmp_hash_free(&p.by_place);
 	vmp_hash_free(&p.by_start);

@@ -89,9 +89,10 @@ int verdict_noes(void)
 }
 
 /* Branches and code: tests/truth/cases has them */
-int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks)
+int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, const char *function)
 {
 	(void)m;
+	(void)function;
 	(void)x;
 	return blocks ? 0 : -EINVAL;
 }
@@ -613,6 +614,8 @@ static void test_hottest(void **state)
 		bend.insns_at[i] = 0.3 * lots[i].insn_samples;
 	}
 	only("the hottest function's time is exact", OPTIONS);
+	all_yes(OPTIONS " --function alpha");
+	only("the hottest function's time is exact", OPTIONS " --function beta");
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 # Libquantum's blocks again, in a guest with one vCPU, and in one with four on two pCPUs.
 . /src/tests/truth/lib.sh
 # Host processes are not asked about with one vCPU: nothing else is sampled on the pCPU that is not its home
-truth_plan 4 $((TRUTH_QUESTIONS + 6))
+truth_plan 4 $((TRUTH_QUESTIONS + 8))
 
 # On two vCPUs it is in 15-blocks
 truth_guest
@@ -17,8 +17,8 @@ for vcpus in 1 4; do
 	done
 	[ $vcpus != 1 ] || pcpus=(--pcpus some)
 	[ $vcpus -le 2 ] || pcpus=(--vcpus shared)
-	ok "a session" truth_session "quantum-$vcpus" 10000 --period 100000 --random --lbr any --cpi
-	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20
+	ok "a session" truth_session "quantum-$vcpus" 20000 --period 100000 --random --lbr any --cpi
+	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20 --function quantum_toffoli
 done
 lab_guest_destroy web01
 finish

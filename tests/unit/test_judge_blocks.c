@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_judge_blocks.c - what the judge of tests/truth says of blocks whose figures are made up: twenty that are right
+ * to their errors, and the same bent. What blocks of real captures cost, tests/truth/cases show.
+ */
+#include "gen.h"
+
+#include "tests/truth/judge_blocks.c"
+
+#define BLOCKS	20
+#define SAMPLES	2500.0
+#define EXACT	40.0
+
+static int says;
+static char said[512];
+
+void verdict(int yes, const char *question, const char *fmt, ...)
+{
+	va_list args;
+
+	(void)question;
+	says = yes;
+	va_start(args, fmt);
+	vsnprintf(said, sizeof(said), fmt, args);
+	va_end(args);
+}
+
+int verdict_noes(void)
+{
+	return !says;
+}
+
+/* What a test bends */
+static struct bend {
+	double all;			/* all blocks are so much too long */
+	double few, one;		/* three of them; one of them */
+	double error;			/* of each, a part of it; 0: 0.02 */
+	double error_of_one;		/* that one's own */
+	uint32_t unknown;
+} bend;
+
+/* Their own errors are half up, half down, and as large as the error says */
+static int judged(uint32_t blocks)
+{
+	const double error = bend.error > 0 ? bend.error : 0.02;
+	struct tally t = { .unknown = bend.unknown };
+	uint32_t i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		double off = (i % 2 ? error : -error) + bend.all + (i < 3 ? bend.few : 0) + (i == 5 ? bend.one : 0);
+		struct vmp_estimate e = { .samples = SAMPLES, .source = VMP_SOURCE_TIME,
+			.cycles = { [VMP_SOURCE_CPI] = 2 * EXACT, [VMP_SOURCE_TIME] = EXACT * (1 + off) },
+			.error = EXACT * (i == 5 && bend.error_of_one > 0 ? bend.error_of_one : error) };
+
+		tally_block(&t, &e, EXACT, UNSURE);
+	}
+	tally_verdict(&t, blocks, 0, UNSURE);
+	bend = (struct bend){ 0 };
+	return says;
+}
+
+static void test_right(void **state)
+{
+	(void)state;
+	assert_true(judged(BLOCKS));
+	assert_non_null(strstr(said, "20 of the 20 hottest blocks are known to 10 %, 0 of all"));
+	assert_non_null(strstr(said, "2.00 % in the mean, equation 1 100.00 %; 20 within 3 %; all together -0.00 %, error 0.45 %; 0 not known"));
+}
+
+static void test_one_is_far_off(void **state)
+{
+	(void)state;
+	bend.one = 0.03 + 6 * 0.02 - 0.021;	/* it has an error of its own of 0.02 */
+	assert_true(judged(BLOCKS));
+	bend.one = 0.03 + 6 * 0.02;
+	assert_false(judged(BLOCKS));
+}
+
+/* No one is six errors off, but three are more than chance allows */
+static void test_several_are_off(void **state)
+{
+	(void)state;
+	bend.few = 0.11;
+	assert_true(judged(BLOCKS));
+	bend.few = 0.11;
+	bend.error = 0.015;
+	assert_false(judged(BLOCKS));
+}
+
+/* No one is far off, but all together are: five and a half per cent, with 0.45 % to be expected */
+static void test_all_are_off(void **state)
+{
+	(void)state;
+	bend.all = 0.03;
+	assert_true(judged(BLOCKS));
+	bend.all = 0.055;
+	assert_false(judged(BLOCKS));
+	bend.all = -0.055;
+	assert_false(judged(BLOCKS));
+}
+
+/* One whose groups happen to agree does not weigh more than its samples */
+static void test_error_by_chance(void **state)
+{
+	(void)state;
+	bend.error_of_one = 0.004;
+	assert_true(judged(BLOCKS));
+	assert_non_null(strstr(said, "all together -0.00 %, error 0.45 %"));
+}
+
+static void test_few_are_known(void **state)
+{
+	(void)state;
+	bend.error = 0.11;
+	assert_false(judged(BLOCKS));
+	bend.error = 0.11;
+	assert_false(judged(1));
+	assert_non_null(strstr(said, "0 of the 20"));
+}
+
+static void test_no_code(void **state)
+{
+	(void)state;
+	bend.unknown = 2;
+	assert_true(judged(BLOCKS));
+	bend.unknown = 3;
+	assert_false(judged(BLOCKS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_right),
+		cmocka_unit_test(test_one_is_far_off),
+		cmocka_unit_test(test_several_are_off),
+		cmocka_unit_test(test_all_are_off),
+		cmocka_unit_test(test_error_by_chance),
+		cmocka_unit_test(test_few_are_known),
+		cmocka_unit_test(test_no_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
