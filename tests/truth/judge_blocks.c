@@ -272,7 +272,7 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->off += fabs(off);
 	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
 	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
-	part = fmax(error / cycles, 1 / sqrt(s->samples));
+	part = fmax(error / exact, 1 / sqrt(s->samples));
 	t->weights += 1 / (part * part);
 	t->weighed += off / (part * part);
 }
