@@ -31,7 +31,8 @@
 #define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
 #define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for */
 #define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
-#define MEAN_OFF	0.02	/* of all known blocks together, by the weight of their errors: no fault ... */
+#define MEAN_MIN	250	/* samples: blocks with fewer are among the hottest because they happened to get many */
+#define MEAN_OFF	0.02	/* of known blocks with so many together, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 #define FUNCTION_OFF	0.01	/* of a function's time, all its blocks together */
 
@@ -253,7 +254,7 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 struct tally {
 	uint32_t shown, known, bad, few, close, unknown;
 	double off, off1;		/* of those known, without sign */
-	double weighed, weights;	/* the same with it, by the inverse of their variance */
+	double weighed, weights;	/* with it, by the inverse of their variance; of those with many samples */
 };
 
 static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, double unsure)
@@ -271,6 +272,8 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->few += !(more <= FEW_ERRORS * error);
 	t->off += fabs(off);
 	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
+	if (s->samples < MEAN_MIN)
+		return;
 	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
 	part = fmax(error / exact, 1 / sqrt(s->samples));
 	t->weights += 1 / (part * part);
@@ -280,12 +283,13 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, double unsure)
 {
 	double chance = t->few > FEW * t->known ? binomial_test(t->known, t->few, FEW) : 1;
-	double mean = t->weights > 0 ? t->weighed / t->weights : NAN, error = t->weights > 0 ? 1 / sqrt(t->weights) : NAN;
+	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
+	int mean_held = t->weights > 0 ? fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error : kernel;
 
 	verdict(t->known >= (blocks < KNOWN_MIN ? blocks : KNOWN_MIN) && !t->bad && chance >= LEVEL &&
-		NO_CODE_MAX * t->unknown <= t->shown && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
+		NO_CODE_MAX * t->unknown <= t->shown && mean_held,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; all together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
 		t->known, t->shown, 100 * unsure, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
 		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF,
 		100 * mean, 100 * error, t->unknown);

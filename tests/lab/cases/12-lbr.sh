@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 86
+plan 97
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -165,6 +165,33 @@ known='[.branches[] | select(.from_module | test("libquantum"))]'
 at_least "branches of libquantum's are known by where they come from" "$(jq "$known | length" /run/lab/flow.json)" 10
 is "... the code there tells of which type" "$(jq "[$known | .[] | select(.type == \"-\" or .type == null)] | length" /run/lab/flow.json)" 0
 is "... and by that alone" "$(jq -r "$known | map(.to_function) | unique | join(\" \")" /run/lab/flow.json)" -
+
+# ------------------------- the vdso, and a program that is replaced before its session ends
+# Files are copied when a session stops: what lies there by then is another program, which must not be taken for it.
+r=/out/replaced.vmprof
+rm -rf $r /run/lab/new-objects
+export VMPROF_OBJCACHE=/run/lab/new-objects
+lab_ssh web01 'cp /usr/bin/sha256sum /dev/shm/replaced'
+case_guest_run web01 '/opt/burn/now'
+case_guest_run web01 '/dev/shm/replaced /dev/zero'
+ok "start beside a program that asks for the time, and one that will be replaced" \
+	vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $r
+case_samples 3000
+lab_ssh web01 'pkill -x replaced; cp --remove-destination /usr/bin/md5sum /dev/shm/replaced'
+ok "stop" vmprof stop
+case_quiet web01
+unset VMPROF_OBJCACHE
+replaced_json() { VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 0 --json $r | jq -r "$1"; }
+at_least "blocks of the vdso with instructions and cycles" \
+	"$(replaced_json '[.blocks[] | select(.side == "guest_user" and .module == "[vdso]" and .instructions != null and .samples >= 4)] | length')" 2
+like "... in a function that is the vdso's" "$(replaced_json '[.blocks[] | select(.module == "[vdso]")] | max_by(.samples).function')" 'clock_gettime'
+at_least "blocks of a shared library" "$(replaced_json '[.blocks[] | select(.side == "guest_user" and (.module | test("^libc[.]so|^libcrypto")) and .instructions != null)] | length')" 1
+at_least "steps in the program that was replaced are left out" "$(replaced_json .left_out.no_object)" 1000
+is "... and none of its blocks has the other one's instructions" \
+	"$(replaced_json '[.blocks[] | select(.module == "replaced" and .instructions != null)] | length')" 0
+like "... the notes say so" "$(VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 1 $r)" '[0-9]+ .*file is not in the object cache'
+case_report $r || bail "report --json"
+at_least "its samples are the process's all the same" "$(case_json '[.domains[0].rows[] | select(.comm == "replaced").samples] | add // 0')" 500
 
 # ------------------------------------------------------ code of kernels
 # No file of a kernel is given: blocks have the code that was in memory.
