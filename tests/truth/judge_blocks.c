@@ -29,7 +29,8 @@
 #define SAMPLES_MIN	50	/* in a block that is judged */
 #define UNSURE		0.1	/* of its cycles: with a larger error a block is held against that error alone ... */
 #define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
-#define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for */
+#define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for ... */
+#define KNOWN_KERNEL	5	/* ... but of the kernel's, which runs the less the faster the machine is that emulates */
 #define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
 #define MEAN_MIN	250	/* samples: blocks with fewer are among the hottest because they happened to get many */
 #define MEAN_OFF	0.02	/* of known blocks with so many together, by the weight of their errors: no fault ... */
@@ -282,11 +283,12 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 
 static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, double unsure)
 {
+	const uint32_t wanted = kernel ? KNOWN_KERNEL : KNOWN_MIN;
 	double chance = t->few > FEW * t->known ? binomial_test(t->known, t->few, FEW) : 1;
 	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
 	int mean_held = t->weights > 0 ? fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error : kernel;
 
-	verdict(t->known >= (blocks < KNOWN_MIN ? blocks : KNOWN_MIN) && !t->bad && chance >= LEVEL &&
+	verdict(t->known >= (blocks < wanted ? blocks : wanted) && !t->bad && chance >= LEVEL &&
 		NO_CODE_MAX * t->unknown <= t->shown && mean_held,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
 		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",

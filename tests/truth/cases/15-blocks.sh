@@ -8,7 +8,7 @@ truth_plan 2 $((TRUTH_QUESTIONS + 10))
 
 truth_guest
 case_guest_run web01 'while :; do /opt/burn/shor 33 100; done'
-ok "a session with branches" truth_session blocks 20000 --period 100000 --random --lbr any --cpi
+ok "a session with branches" truth_session blocks 120000 --period 100000 --random --lbr any --cpi
 lab_ssh web01 'pkill -f "[w]hile :; do /opt/burn/shor"; pkill -x shor' > /dev/null 2>&1
 truth_judge blocks --blocks 20 --function quantum_toffoli
 truth_says blocks NO stretched --blocks 20 "blocks have their exact cycles"
@@ -16,7 +16,7 @@ truth_says blocks NO stretched --blocks 20 "blocks have their exact cycles"
 lab_ssh web01 'cat /usr/bin/* 2> /dev/null | head -c 8000000 > /dev/shm/data'
 case_guest_run web01 'while :; do gzip -9 < /dev/shm/data; done > /dev/null'
 case_guest_run web01 'while :; do sha256sum /dev/shm/data; done > /dev/null'
-ok "a session with short blocks" truth_session short 20000 --period 100000 --random --lbr any --cpi
+ok "a session with short blocks" truth_session short 120000 --period 100000 --random --lbr any --cpi
 lab_ssh web01 'pkill -f "[w]hile :; do (gzip|sha256)"; pkill -x gzip; pkill -x sha256sum' > /dev/null 2>&1
 truth_judge short --blocks 20
 finish

@@ -17,7 +17,7 @@ for vcpus in 1 4; do
 	done
 	[ $vcpus != 1 ] || pcpus=(--pcpus some)
 	[ $vcpus -le 2 ] || pcpus=(--vcpus shared)
-	ok "a session" truth_session "quantum-$vcpus" 20000 --period 100000 --random --lbr any --cpi
+	ok "a session" truth_session "quantum-$vcpus" 120000 --period 100000 --random --lbr any --cpi
 	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20 --function quantum_toffoli
 done
 lab_guest_destroy web01
