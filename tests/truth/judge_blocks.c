@@ -342,7 +342,7 @@ static void judge_sum(struct pieces *p, const struct vmp_model *m, const struct 
 		const struct vmp_block_code *b = &p->set->blocks.v[i];
 		const struct vmp_estimate *s = &e->block[i];
 
-		if (isnan(s->executions) || !is_of(m, p->set->points.points.v[b->start].function, function))
+		if (isnan(s->executions) || isnan(s->cycles[s->source]) || !is_of(m, p->set->points.points.v[b->start].function, function))
 			continue;
 		sum += s->executions * s->cycles[s->source];
 		samples += s->samples;
