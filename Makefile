@@ -27,6 +27,7 @@ help:
 	@echo
 	@echo '  make bench         reading captures beside perf report, what sampling and the agent cost, and blocks beside'
 	@echo '                     exact counts (parts of it: make bench-analyzer, make bench-driver, make bench-blocks)'
+	@echo '  make bench-fdo     what a program gains that is made anew from a profile of the host'"'"'s: llvm-bolt, AutoFDO'
 	@echo
 	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest);'
 	@echo '                     with LAB_CPU=intel those of an Intel host as well'
@@ -52,7 +53,7 @@ PNG ?= docs/report-html.png
 
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
-	bench-driver bench-blocks screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
+	bench-driver bench-blocks bench-fdo screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 -include $(O)/config.mk
 endif
 
@@ -210,7 +211,7 @@ $(O)/exactsum: $(O)/obj/tests/bench/exactsum.o $(O)/obj/tests/truth/exact.o
 
 $(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
 
-.PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks
+.PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks bench-fdo
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
 # one after the other: they write to one document, and the last one ends with the table of tables
 bench:
@@ -221,6 +222,8 @@ bench-driver: host-setup
 	$(Q)tests/bench/driver
 bench-blocks: host-setup
 	$(Q)tests/bench/blocks
+bench-fdo: host-setup
+	$(Q)tests/bench/fdo
 
 # ------------------------------------------------------------------ lab
 .PHONY: host-setup lab products lab-shell demo screenshot check check-lab check-long check-truth check-hw

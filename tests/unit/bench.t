@@ -105,6 +105,9 @@ done
 session()
 {
 	cat <<- END
+	#        1.534    1.522     23185     15423      0.43           1.534  quantum_toffoli
+	#        1.850    1.875      6586      3555      0.51           1.849  quantum_cnot
+	ok 31 - 15-blocks: $1: CPI is exact within sampling error: 6 functions of 1000 samples or more, 0 beyond sampling error
 	ok 32 - 15-blocks: $1: the hottest function's time is exact: quantum_toffoli: 2021500000 cycles sampled, 2023800819 exact, -0.11 % (to 1 % and 6 standard errors of 0.70 %)
 	#   samples  insns     exact   sampled      +-      eq.1    off %  eq.1 off %  by instruction  block
 	#     $2      8     12.14     11.90    0.12     13.87    $3    +14.29     11.86  4540-4555 operator new
@@ -125,6 +128,7 @@ printf '%s\n' before '<!-- blocks: made by make bench-blocks -->' old '<!-- bloc
 LOG=$tmp/log DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/blocks reads a log"
 has '| libquantum | 2 | 17 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 18, 1 | blocks: yes, function: yes, kernel: yes |'
 has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 18, 1 | blocks: no, function: yes, kernel: yes |'
+has '| 4 | 2 | 1.534 | 1.522 | 23,185, 15,423 |'
 has 'The 3 sessions of libquantum together: quantum_toffoli -0.11 %, the sum of its blocks -0.06 %, error 0.40 %; within 1 %: yes'
 [ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
 	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 11.86 | 4540-4555 operator new |' "$tmp/out")" = 1 ]
@@ -157,6 +161,30 @@ sed 's/quantum_toffoli: 20/memset: 20/' "$tmp/log" > "$tmp/sum"
 ok $? "docs/benchmarks.md has the marks of the blocks"
 [ "$(grep -cxF -e '<!-- blocks on bookworm: made by LAB_SUITE=bookworm make bench-blocks -->' -e '<!-- blocks on bookworm: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "... of those on Debian 12, too"
+
+# --- tests/bench/fdo
+cat > "$tmp/bolt.log" <<- END
+	# layout: 1 cycles, 2 instructions, 3 taken branches, exactly; samples of cycles and instructions, each for 100000: 9 8
+	# layout: 969800000 cycles, 609100000 instructions, 198300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 9698 6091
+	#   5 : total taken branches
+	# layout.bolt: 824400000 cycles, 575200000 instructions, 86800000 taken branches, exactly; samples of cycles and instructions, each for 100000: 8244 5752
+END
+cat > "$tmp/auto.log" <<- END
+	# plain: 1044800000 cycles, 684100000 instructions, 198300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 10448 6841
+	# auto: 889400000 cycles, 642700000 instructions, 84300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 8894 6427
+END
+printf '%s\n' before '<!-- fdo: made by make bench-fdo -->' old '<!-- fdo: end -->' after > "$tmp/doc.md"
+LOGS="$tmp/bolt.log $tmp/auto.log" DOC=$tmp/doc.md "$src/tests/bench/fdo" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/fdo reads logs"
+has '| llvm-bolt | taken branches | 198.3 million | 86.8 million | 0.44 |'
+has '| AutoFDO, gcc | taken branches | 198.3 million | 84.3 million | 0.43 |'
+has '|  | cycles | 1044.8 million | 889.4 million | 0.85 |'
+diff <(echo before; echo '<!-- fdo: made by make bench-fdo -->'; cat "$tmp/out"; echo '<!-- fdo: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
+ok $? "the document has the same between its marks, and nothing else is changed"
+cp "$tmp/doc.md" "$tmp/before.md"
+! LOGS=$tmp/bolt.log DOC=$tmp/doc.md "$src/tests/bench/fdo" > "$tmp/out" 2> "$tmp/err" && grep -q 'no log has figures of plain and auto' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
+ok $? "without one of the cases it says so, and leaves the document alone"
+[ "$(grep -cxF -e '<!-- fdo: made by make bench-fdo -->' -e '<!-- fdo: end -->' "$src/docs/benchmarks.md")" = 2 ]
+ok $? "docs/benchmarks.md has the marks of the programs"
 
 # --- tests/bench/driver
 mkdir "$tmp/run"
