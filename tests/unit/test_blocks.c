@@ -445,6 +445,39 @@ static void test_missed_errors_by_two_events(void **state)
 	covers(&run);
 }
 
+/* The error of cycles behind a mispredicted branch is the jackknife's: samples, runs and the share of these, each without one group */
+static void test_missed_error_by_hand(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 4000, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+	};
+	struct vmp_estimates *by_group;
+	double without[VMP_GROUPS], samples;
+	uint32_t i, l, found = 0;
+	int g;
+
+	(void)state;
+	missing_program();
+	simulate(&run);
+	assert_int_equal(vmp_estimate_create(&by_group, measure, 1), 0);
+	for (i = 0; i < set->blocks.nr; i++) {
+		if (!set->blocks.v[i].missed.n)
+			continue;
+		for (g = 0; g < VMP_GROUPS; g++) {
+			for (l = 0, samples = 0; l < set->landings.nr; l++)
+				if (set->landings.v[l].start == set->blocks.v[i].start)
+					samples += vmp_groups_without(&measure->missed[l], g);
+			without[g] = samples * VMP_GROUPS / (VMP_GROUPS - 1) * run.period / by_group->block_without[g][i] /
+				vmp_part_missed(&measure->parts[measure->part_of[i]], g);
+		}
+		assert_true(vmp_error_of(without) > 0);
+		assert_true(fabs(by_group->block[i].missed_error / vmp_error_of(without) - 1) < 0.001);
+		found++;
+	}
+	assert_int_equal(found, 1);
+	vmp_estimate_destroy(by_group);
+}
+
 /* A block's runs, and how many of them a mispredicted branch led to, in each group of samples by itself */
 static void test_missed_groups(void **state)
 {
@@ -1357,6 +1390,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missed_error_by_hand, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
