@@ -305,19 +305,42 @@ END
 	export VMPROF_OBJCACHE=$tmp
 fi
 
-if ! command -v create_gcov > /dev/null; then
-	skip "AutoFDO reads what was exported of real code" "autofdo is not installed"
-else
-	for pie in -pie -no-pie; do
-		# it reads DWARF 4 and no later
-		gcc -O2 -gdwarf-4 $pie -o "$tmp/layout" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks layout; ok $? "made a capture of a program ($pie)"
-		VMPROF_OBJCACHE=$tmp/layout.dir run export --format autofdo -o "$tmp/fdo$pie" "$tmp/layout.dir/stepped.vmprof"; ok $? "its branches are exported"
-		create_gcov --binary="$tmp/layout" --profiler=text --profile="$(echo "$tmp/fdo$pie"/layout-*)" --gcov="$tmp/afdo" -gcov_version=1 > "$tmp/out" 2> "$tmp/err"; ok $? "create_gcov reads them"
-		dump_gcov -gcov_version=1 "$tmp/afdo" > "$tmp/out" 2> "$tmp/err"
-		[ "$(grep -cE '^(main|step_[0-7]) total:[0-9]{4} head:' "$tmp/out")" = 9 ]; ok $? "its profile has the functions that ran, with counts"
-		# of the way that is said to be likely, hardly any; of the other one as many as of calls
-		awk '/^step_2 / { calls = substr($3, 6); on = 1; next } /^[a-z]/ { on = 0 } on && $1 == "3:" { likely = $2 } on && $1 == "10:" { other = $2 }
-			END { exit !(calls > 300 && likely < calls / 20 && other > 0.9 * calls && other < 1.1 * calls) }' "$tmp/out"; ok $? "... and of lines"
-	done
-fi
+# own_blocks PROGRAM TYPE - it is an ELF file of that type, and $tmp/out has blocks of each of its functions, with instructions, which
+# windows show, and at the file's addresses: those that are called begin with one
+own_blocks()
+{
+	python3 - "$tmp/out" "$tmp/$1" "$2" 2> "$tmp/err" << 'END'
+import json, os, struct, subprocess, sys
+out, program, kind = sys.argv[1:]
+blocks = [b for b in json.load(open(out))["blocks"] if b["module"] == os.path.basename(program) and b["instructions"]]
+said = [l.split() for l in subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True).stdout.splitlines()]
+wrong = []
+for name in ["main", *(f"step_{n}" for n in range(8))]:
+    [(at, size)] = [(int(l[0], 16), int(l[1], 16)) for l in said if l[-1] == name]
+    own = [(int(b["start"], 16), int(b["end"], 16)) for b in blocks if b["function"] == name]
+    if not own or not all(at <= start <= end < at + size for start, end in own) or (name != "main" and min(own)[0] != at) \
+            or sum(b["seen"] for b in blocks if b["function"] == name) < 100:
+        wrong += [(name, hex(at), own)]
+sys.exit(0 if struct.unpack_from("H", open(program, "rb").read(), 16)[0] == int(kind) and not wrong else f"{wrong}")
+END
+}
+
+# ELF's ET_DYN and ET_EXEC
+for pie in -pie:3 -no-pie:2; do
+	type=${pie#*:} pie=${pie%:*}
+	# create_gcov reads DWARF 4 and no later
+	gcc -O2 -gdwarf-4 $pie -o "$tmp/layout" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks layout; ok $? "made a capture of a program ($pie)"
+	own_blocks layout "$type"; ok $? "all of its functions have blocks"
+	if ! command -v create_gcov > /dev/null; then
+		skip "AutoFDO reads what was exported of real code ($pie)" "autofdo is not installed"
+		continue
+	fi
+	VMPROF_OBJCACHE=$tmp/layout.dir run export --format autofdo -o "$tmp/fdo$pie" "$tmp/layout.dir/stepped.vmprof"; ok $? "its branches are exported"
+	create_gcov --binary="$tmp/layout" --profiler=text --profile="$(echo "$tmp/fdo$pie"/layout-*)" --gcov="$tmp/afdo" -gcov_version=1 > "$tmp/out" 2> "$tmp/err"; ok $? "create_gcov reads them"
+	dump_gcov -gcov_version=1 "$tmp/afdo" > "$tmp/out" 2> "$tmp/err"
+	[ "$(grep -cE '^(main|step_[0-7]) total:[0-9]{4} head:' "$tmp/out")" = 9 ]; ok $? "its profile has the functions that ran, with counts"
+	# of the way that is said to be likely, hardly any; of the other one as many as of calls
+	awk '/^step_2 / { calls = substr($3, 6); on = 1; next } /^[a-z]/ { on = 0 } on && $1 == "3:" { likely = $2 } on && $1 == "10:" { other = $2 }
+		END { exit !(calls > 300 && likely < calls / 20 && other > 0.9 * calls && other < 1.1 * calls) }' "$tmp/out"; ok $? "... and of lines"
+done
 echo "1..$nr"
