@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 99
+plan 97
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -176,13 +176,13 @@ is "... and by that alone" "$(jq -r "$known | map(.to_function) | unique | join(
 r=/out/replaced.vmprof
 rm -rf $r /run/lab/new-objects
 export VMPROF_OBJCACHE=/run/lab/new-objects
-lab_ssh web01 'cp /usr/bin/sha256sum /dev/shm/replaced'
+lab_ssh web01 'cp /opt/burn/burn-a /dev/shm/replaced'
 case_guest_run web01 '/opt/burn/now'
-case_guest_run web01 '/dev/shm/replaced /dev/zero'
+case_guest_run web01 'while :; do /dev/shm/replaced 1000; done'
 ok "start beside a program that asks for the time, and one that will be replaced" \
 	vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $r
 case_samples 3000
-lab_ssh web01 'pkill -x replaced; cp --remove-destination /usr/bin/md5sum /dev/shm/replaced'
+lab_ssh web01 'pkill -f "[w]hile :; do /dev/shm/replaced"; pkill -x replaced; cp --remove-destination /opt/burn/burn-b /dev/shm/replaced'
 ok "stop" vmprof stop
 case_quiet web01
 unset VMPROF_OBJCACHE
