@@ -445,7 +445,7 @@ LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
 }
 
-/* Blocks of one start lie together, the shortest first */
+/* Blocks of one start lie together, the shortest first.  Where nothing tells their executions, windows do how often each was seen. */
 LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
@@ -456,7 +456,7 @@ LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *land = &set->landings.v[i];
 		uint64_t at = set->points.points.v[land->at].addr;
-		double n[VMP_LANES], all[VMP_LANES] = { 0 };
+		double n[VMP_LANES], all[VMP_LANES] = { 0 }, part, seen = 0;
 
 		if (land->flaw)
 			continue;
@@ -465,13 +465,17 @@ LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 		while (first < set->blocks.nr && set->blocks.v[first].start == land->start &&
 		       set->points.points.v[set->blocks.v[first].end].addr < at)
 			first++;
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++)
+		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++) {
+			seen += set->blocks.v[b].n;
 			for (l = 0; l < lanes; l++)
 				all[l] += s->block[(size_t)b * lanes + l];
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++)
-			for (l = 0; l < lanes; l++)
-				if (n[l] > 0 && all[l] > 0)
-					s->time[(size_t)b * lanes + l] += n[l] * s->block[(size_t)b * lanes + l] / all[l];
+		}
+		for (b = first; seen > 0 && b < set->blocks.nr && set->blocks.v[b].start == land->start; b++) {
+			for (l = 0; l < lanes; l++) {
+				part = all[l] > 0 ? s->block[(size_t)b * lanes + l] / all[l] : set->blocks.v[b].n / seen;
+				s->time[(size_t)b * lanes + l] += n[l] * part;
+			}
+		}
 	}
 }
 

@@ -217,7 +217,7 @@ static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s,
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *l = &set->landings.v[i];
 		uint64_t at = set->points.points.v[l->at].addr;
-		double all = 0, missed = vmp_groups_without(&e->m->missed[i], VMP_GROUPS);
+		double all = 0, seen = 0, missed = vmp_groups_without(&e->m->missed[i], VMP_GROUPS);
 
 		if (!(missed > 0))
 			continue;
@@ -225,13 +225,16 @@ static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s,
 		while (first < set->blocks.nr && set->blocks.v[first].start == l->start &&
 		       set->points.points.v[set->blocks.v[first].end].addr < at)
 			first++;
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++)
+		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
 			all += s->block[b];
-		for (b = first; all > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
-			e->block[b].missed += missed * s->block[b] / all;
+			seen += set->blocks.v[b].n;
+		}
+		for (b = first; seen > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
+			double part = all > 0 ? s->block[b] / all : set->blocks.v[b].n / seen;
+
+			e->block[b].missed += missed * part;
 			for (g = 0; g < VMP_GROUPS; g++)	/* a group less is so much less of it */
-				without[g].missed[b] += vmp_groups_without(&e->m->missed[i], g) * s->block[b] / all *
-					VMP_GROUPS / (VMP_GROUPS - 1);
+				without[g].missed[b] += vmp_groups_without(&e->m->missed[i], g) * part * VMP_GROUPS / (VMP_GROUPS - 1);
 		}
 	}
 }

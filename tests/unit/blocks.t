@@ -331,6 +331,9 @@ for pie in -pie:3 -no-pie:2; do
 	# create_gcov reads DWARF 4 and no later
 	gcc -O2 -gdwarf-4 $pie -o "$tmp/layout" "$src/tests/lab/workload/layout.c" 2> "$tmp/err" && fdo_blocks layout; ok $? "made a capture of a program ($pie)"
 	own_blocks layout "$type"; ok $? "all of its functions have blocks"
+	# the program's rounds and the samples' distance are such that no window tells how often one block runs beside another
+	python3 -c 'import json, sys; j = json.load(open(sys.argv[1])); n = sum(b["samples"] for b in j["blocks"]); sys.exit(0 if n > 0.95 * j["totals"]["landed"] > 1000 else f"{n} {j["totals"]}")' "$tmp/out" 2> "$tmp/err"
+	ok $? "which have its samples, though nothing tells how often each ran"
 	if ! command -v create_gcov > /dev/null; then
 		skip "AutoFDO reads what was exported of real code ($pie)" "autofdo is not installed"
 		continue
