@@ -17,7 +17,7 @@ for vcpus in 1 4; do
 	done
 	[ $vcpus != 1 ] || pcpus=(--pcpus some)
 	[ $vcpus -le 2 ] || pcpus=(--vcpus shared)
-	# of four vCPUs each has these samples; many more show what a short session does not (README.md)
+	# four vCPUs have many more by the time that one has these
 	ok "a session" truth_session "quantum-$vcpus" $((vcpus == 1 ? 120000 : 20000)) --period 100000 --random --lbr any --cpi
 	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20 --function quantum_toffoli
 done
