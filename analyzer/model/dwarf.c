@@ -19,7 +19,7 @@
 #define UNITS_MAX	(1U << 20)
 #define ENTRIES_MAX	(16U << 20)	/* looked at in one unit's top levels */
 #define SCOPES_MAX	8		/* of namespaces and classes around functions */
-#define SECTION_MAX	(256ULL << 20)	/* line tables are unpacked whole */
+#define LINE_MAX_BYTES	(256ULL << 20)	/* line tables are unpacked whole */
 
 struct range {
 	uint64_t start, end;
@@ -113,6 +113,32 @@ static int read_units(struct vmp_dwarf *d)
 	return 0;
 }
 
+/*
+ * May libdw have the file?  Compressed sections are not read: it would unpack
+ * all of them at once, up to a thousand times the file's size, and change their
+ * headers in the file's read-only mapping.
+ */
+static int harmless(const struct vmp_elffile *f)
+{
+	Elf_Data *names = NULL;
+	Elf_Scn *scn = NULL;
+	const char *name;
+	size_t shstrndx;
+	GElf_Shdr sh;
+
+	if (!elf_getshdrstrndx(f->elf, &shstrndx))
+		names = elf_getdata(elf_getscn(f->elf, shstrndx), NULL);
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh))
+			return 0;
+		name = vmp_elffile_string(names, sh.sh_name);
+		if ((sh.sh_flags & SHF_COMPRESSED) || (name && !strncmp(name, ".zdebug", 7)) ||
+		    (name && !strcmp(name, ".debug_line") && sh.sh_size > LINE_MAX_BYTES))
+			return 0;
+	}
+	return 1;
+}
+
 int vmp_dwarf_open(struct vmp_dwarf **out, const struct vmp_elffile *f)
 {
 	struct vmp_dwarf *d;
@@ -121,7 +147,7 @@ int vmp_dwarf_open(struct vmp_dwarf **out, const struct vmp_elffile *f)
 
 	if (!vmp_elffile_section(f, 0, ".debug_info", &sh) || sh.sh_type == SHT_NOBITS)
 		return -ENOENT;
-	if (vmp_elffile_section(f, 0, ".debug_line", &sh) && sh.sh_size > SECTION_MAX)
+	if (!harmless(f))
 		return -ENOENT;
 	d = calloc(1, sizeof(*d));
 	if (!d)

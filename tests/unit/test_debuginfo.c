@@ -388,6 +388,33 @@ static void test_frames(void **state)
 	check_frames("lib.so");
 }
 
+/* The library has no DWARF that is read. */
+static void check_refused(void)
+{
+	struct vmp_elf *e;
+	uint64_t bias;
+
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	assert_null(vmp_elf_dwarf(e, &bias));
+	vmp_elf_close(e);
+}
+
+/* Compressed sections are left alone, in both forms, and however little is in them. */
+static void test_compressed(void **state)
+{
+	(void)state;
+	compile("");
+	sh("objcopy --compress-debug-sections=zlib lib.so && readelf -SW lib.so | grep -q ' C '");
+	check_refused();
+	compile("");
+	sh("head -c 64M /dev/zero > zeros && objcopy --update-section .debug_str=zeros lib.so && "
+	   "objcopy --compress-debug-sections=zlib lib.so && test $(stat -c %%s lib.so) -lt 1000000");
+	check_refused();
+	compile("");
+	sh("objcopy --rename-section .debug_str=.zdebug_str lib.so");
+	check_refused();
+}
+
 /* --------------------------------------------------------------- places */
 
 /* A capture with samples at @addrs of the library, most at the first */
@@ -500,7 +527,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
-		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_details), T(test_unknown),
+		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_compressed), T(test_details),
+		T(test_unknown),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "--capture")) {
