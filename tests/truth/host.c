@@ -92,16 +92,9 @@ static int held_back(const struct vmprof_sample *s, const struct exact_overflow 
 	return !(s->flags & VMPROF_SF_VCPU) || (s->exit_reason == SVM_EXIT_NMI && o->exit != SVM_EXIT_NMI);
 }
 
-/* Around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere.  VMRUN itself leads into the guest. */
-static uint64_t overflowed_at(const struct vmprof_sample *s, const struct exact_overflow *o)
-{
-	return o->flags & EXACT_GUEST ? s->host_ip : o->pc;
-}
-
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o)
 {
-	uint64_t ip = overflowed_at(s, o);
 	struct host_share *share;
 	uint32_t function;
 	int err, kvm;
@@ -119,7 +112,8 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	h->ghosts += !vmp_hash_find(&h->ran, function);
 	if (s->mode != VMPROF_MODE_VMM_KERNEL)
 		return 0;
-	err = place_of(h, m, ip, &function, &kvm);
+	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
+	err = place_of(h, m, o->pc, &function, &kvm);
 	if (err || !kvm)
 		return err;
 	share = SHARE(&h->functions, function);
@@ -129,7 +123,7 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
-	h->moved += held_back(s, o) || ip != s->host_ip;
+	h->moved += held_back(s, o) || o->pc != s->host_ip;
 	share->samples++;
 	return 0;
 }

@@ -480,7 +480,7 @@ static int judge(const struct join *j, const struct asked *a)
 	judge_sides(j, period, level);
 	judge_samples(j, a->shared);
 	judge_balance(j, period);
-	judge_host(j, a->homeless, a->shared, level);
+	judge_host(j, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
 	judge_axis(j, a->within_us);

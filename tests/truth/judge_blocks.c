@@ -23,7 +23,6 @@
 
 #define CYCLES_OFF	0.03	/* of a block, that are no fault */
 #define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
-#define BAD_KERNEL	10	/* of so many blocks of the kernel's one may be further off, a known fault (README.md); of others none */
 #define FEW_ERRORS	2.365	/* one in 20 by chance: so many blocks may be that far off together, and no more */
 #define FEW		0.05
 #define LEVEL		0.0005	/* of both */
@@ -289,7 +288,7 @@ static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, do
 	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
 	int mean_held = t->weights > 0 ? fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error : kernel;
 
-	verdict(t->known >= (blocks < wanted ? blocks : wanted) && (kernel ? BAD_KERNEL * t->bad <= t->shown : !t->bad) && chance >= LEVEL &&
+	verdict(t->known >= (blocks < wanted ? blocks : wanted) && !t->bad && chance >= LEVEL &&
 		NO_CODE_MAX * t->unknown <= t->shown && mean_held,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
 		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",

@@ -17,7 +17,6 @@
 #include "report/render.h"
 #include "verdict.h"
 
-#define SHARED_OFF	0.25	/* part of one of KVM's functions that is a known fault where vCPUs share a pCPU (README.md) */
 #define BLIND		3000.0	/* cycles of the host's from an overflow to its handler, at most */
 #define ERRORS		6	/* standard errors */
 
@@ -62,28 +61,18 @@ uint32_t judge_host_tests(const struct join *j)
 		tests_of(j->host.procs.v, j->host.procs.nr);
 }
 
-/* Of any share that is @off or less away from the exact one, a part of it, that under which so many samples are the likeliest */
-static double chance_within(const struct whole *all, double share, uint64_t samples, double off)
-{
-	double seen = (double)samples / (double)all->samples, most = fmin(share * (1 + off), 1), least = share * (1 - off);
-
-	if (off > 0 && seen >= least && seen <= most)
-		return 1;
-	return binomial_test(all->samples, samples, off > 0 && seen > most ? most : off > 0 ? least : share);
-}
-
-/* One test, to @off besides; its line tells the numbers.  Return: 1 beyond sampling error */
-static int compare(const struct whole *all, const char *name, uint64_t cycles, uint64_t samples, double level, double off)
+/* One test; its line tells the numbers.  Return: 1 beyond sampling error */
+static int compare(const struct whole *all, const char *name, uint64_t cycles, uint64_t samples, double level)
 {
 	double share = all->cycles ? (double)cycles / (double)all->cycles : 0, n = (double)all->samples;
-	double p = all->samples ? chance_within(all, share, samples, off) : 1;
+	double p = all->samples ? binomial_test(all->samples, samples, share) : 1;
 
 	printf("  %8.3f %8.3f %8" PRIu64 " %10.1f %9.2g  %s\n", 100 * share, n > 0 ? 100.0 * (double)samples / n : 0,
 	       samples, n * share, p, name);
 	return p < level;
 }
 
-static uint32_t compare_all(const struct join *j, const struct host_share *v, uint32_t nr, double level, double off,
+static uint32_t compare_all(const struct join *j, const struct host_share *v, uint32_t nr, double level,
 			    const char *(*name)(const struct join *j, char *buf, const struct host_share *s))
 {
 	const struct whole all = whole_of(v, nr);
@@ -93,13 +82,13 @@ static uint32_t compare_all(const struct join *j, const struct host_share *v, ui
 
 	for (i = 0; i < nr; i++) {
 		if (is_judged(&all, &v[i])) {
-			bad += (uint32_t)compare(&all, name(j, buf, &v[i]), v[i].cycles, v[i].samples, level, off);
+			bad += (uint32_t)compare(&all, name(j, buf, &v[i]), v[i].cycles, v[i].samples, level);
 			continue;
 		}
 		rest.cycles += v[i].cycles;
 		rest.samples += v[i].samples;
 	}
-	return bad + (uint32_t)compare(&all, "(all others)", rest.cycles, rest.samples, level, off);
+	return bad + (uint32_t)compare(&all, "(all others)", rest.cycles, rest.samples, level);
 }
 
 /* All of a list beside all that ran.  Return: 1 none, too little, or too much for what cannot be sampled */
@@ -134,26 +123,26 @@ static const char *function_name(const struct join *j, char *buf, const struct h
 	return vmp_model_name(j->model, (uint32_t)s->key);
 }
 
-void judge_host(const struct join *j, int homeless, int shared, double level)
+void judge_host(const struct join *j, int homeless, double level)
 {
 	const struct host *h = &j->host;
 	uint32_t bad;
 
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
-	bad = compare_all(j, h->exits.v, h->exits.nr, level, 0, exit_name) +
+	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
 	verdict(!bad && 100 * h->moved <= MOVED_MAX * whole_of(h->exits.v, h->exits.nr).samples,
 		"VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back", bad, h->moved);
 	printf("   exact %%  sampled   samples   expected    chance  KVM's functions\n");
-	bad = compare_all(j, h->functions.v, h->functions.nr, level, shared ? SHARED_OFF : 0, function_name);
+	bad = compare_all(j, h->functions.v, h->functions.nr, level, function_name);
 	verdict(h->functions.nr && !bad, "KVM's functions have their exact share", "%" PRIu32 " beyond sampling error", bad);
 	verdict(h->kernel && !h->ghosts, "no sample of the host's kernel is in a function that did not run",
 		"%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
 	if (homeless)
 		return;
 	printf("   exact %%  sampled   samples   expected    chance  user code of the host\n");
-	bad = compare_all(j, h->procs.v, h->procs.nr, level, 0, cr3_name) +
+	bad = compare_all(j, h->procs.v, h->procs.nr, level, cr3_name) +
 		(uint32_t)compare_whole(j, h->procs.v, h->procs.nr);
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
 }
@@ -169,7 +158,7 @@ void judge_steal(const struct join *j, uint32_t pid, double level)
 
 		if (!cr3 || s->key != cr3)
 			continue;
-		verdict(!compare(&user, "steal by that process", s->cycles, s->steal, level, 0), "steal is exact",
+		verdict(!compare(&user, "steal by that process", s->cycles, s->steal, level), "steal is exact",
 			"%" PRIu64 " of its %" PRIu64 " samples are steal", s->steal, s->samples);
 		return;
 	}

@@ -11,10 +11,9 @@ uint32_t judge_host_tests(const struct join *j);
 /**
  * judge_host() - KVM's time by exit reason and by function, the host's kernel by function, user code by process.
  * @homeless: Some pCPU is no vCPU's home: user code is not judged.
- * @shared: vCPUs share pCPUs: a known fault in the shares of KVM's functions is allowed for.
  * @level: Of a single test.
  */
-void judge_host(const struct join *j, int homeless, int shared, double level);
+void judge_host(const struct join *j, int homeless, double level);
 
 /** judge_steal() - All that a process did in user code was steal. */
 void judge_steal(const struct join *j, uint32_t pid, double level);

@@ -79,17 +79,6 @@ static void test_one_is_far_off(void **state)
 	assert_false(judged(BLOCKS, 0));
 }
 
-/* Of the kernel's blocks one in ten may be: a known fault */
-static void test_kernel_far_off(void **state)
-{
-	(void)state;
-	bend.one = 0.03 + 6 * 0.02;
-	assert_true(judged(BLOCKS, 1));
-	assert_non_null(strstr(said, "1 of all more than 3 % and 6"));
-	bend.few = 0.16;
-	assert_false(judged(BLOCKS, 1));
-}
-
 /* No one is six errors off, and all together are right, but eight are further off than chance allows */
 static void test_several_are_off(void **state)
 {
@@ -162,7 +151,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_one_is_far_off),
-		cmocka_unit_test(test_kernel_far_off),
 		cmocka_unit_test(test_several_are_off),
 		cmocka_unit_test(test_all_are_off),
 		cmocka_unit_test(test_error_by_chance),
