@@ -55,7 +55,7 @@ struct asked {
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
-	const char *function;	/* of user code: it is the hottest, its blocks add up to its time; NULL not asked */
+	const char *function;	/* of user code: it is the hottest, its blocks add up to its time and to its runs; NULL not asked */
 	double within_us;	/* guest events; HUGE_VAL not asked */
 };
 

@@ -35,7 +35,7 @@
 #define MEAN_MIN	250	/* samples: blocks with fewer are among the hottest because they happened to get many */
 #define MEAN_OFF	0.02	/* of known blocks with so many together, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
-#define FUNCTION_OFF	0.01	/* of a function's time, all its blocks together */
+#define FUNCTION_OFF	0.01	/* of a function's time, and of its runs, all its blocks together */
 
 /* One of the emulator's blocks, in whichever processes it ran */
 struct piece {
@@ -332,30 +332,65 @@ static int is_of(const struct vmp_model *m, uint32_t str, const char *function)
 	return str != VMP_NONE && !strcmp(vmp_model_name(m, str), function);
 }
 
-/* A function's time: the runs of its blocks by their cycles, beside what the emulator counted in it */
-static void judge_sum(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *function)
+/* A function: what its blocks say, and what the emulator counted in it */
+struct of_function {
+	uint32_t blocks;
+	double cycles, samples;		/* runs by cycles, as they are said; samples in them */
+	double run_cycles, run_insns;	/* runs as they are said, by exact cycles and by instructions of a run ... */
+	double run_variance;		/* ... and of the former, by the errors of runs */
+	double exact_cycles, exact_insns;
+};
+
+static void add_of_function(struct of_function *f, struct pieces *p, const struct vmp_block_code *b, const struct vmp_estimate *e)
 {
-	double sum = 0, samples = 0, exact = 0, off, error;
-	uint32_t i, n = 0;
+	double error = e->executions_error;
+	struct cost exact;
+
+	f->cycles += e->executions * e->cycles[e->source];
+	f->samples += e->samples;
+	f->run_insns += e->executions * b->insns;
+	f->blocks++;
+	if (!cost_of(p, b, &exact))
+		return;
+	f->run_cycles += e->executions * exact.at;
+	f->run_variance += isnan(error) ? 0 : error * error * exact.at * exact.at;
+}
+
+/* Cycles of a block are its time by its runs: where runs are wrong, their product is not. So runs are asked about apart. */
+static void function_verdict(const struct of_function *f, const char *function)
+{
+	double off = f->cycles / f->exact_cycles - 1, error = 1 / sqrt(f->samples);
+	double runs = f->run_cycles / f->exact_cycles - 1, insns = f->run_insns / f->exact_insns - 1;
+	double runs_error = fmax(sqrt(f->run_variance) / f->exact_cycles, error);
+
+	verdict(f->blocks && fabs(off) <= FUNCTION_OFF + MEAN_ERRORS * error, "the blocks of a function add up to its time",
+		"%s: %.0f cycles in %" PRIu32 " blocks, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)", function, f->cycles,
+		f->blocks, f->exact_cycles, 100 * off, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * error);
+	verdict(f->blocks && fabs(runs) <= FUNCTION_OFF + MEAN_ERRORS * runs_error &&
+		fabs(insns) <= FUNCTION_OFF + MEAN_ERRORS * runs_error, "the blocks of a function ran as often as they say",
+		"%s: by exact cycles of a run %+.2f %%, by instructions %+.2f %% (to %g %% and %g standard errors of %.2f %%)", function,
+		100 * runs, 100 * insns, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * runs_error);
+}
+
+static void judge_function(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *function)
+{
+	struct of_function f = { 0 };
+	uint32_t i;
 
 	for (i = 0; i < p->set->blocks.nr; i++) {
 		const struct vmp_block_code *b = &p->set->blocks.v[i];
 		const struct vmp_estimate *s = &e->block[i];
 
-		if (isnan(s->executions) || isnan(s->cycles[s->source]) || !is_of(m, p->set->points.points.v[b->start].function, function))
-			continue;
-		sum += s->executions * s->cycles[s->source];
-		samples += s->samples;
-		n++;
+		if (!isnan(s->executions) && !isnan(s->cycles[s->source]) && is_of(m, p->set->points.points.v[b->start].function, function))
+			add_of_function(&f, p, b, s);
 	}
-	for (i = 0; i < p->all.nr; i++)
-		if (is_of(m, p->all.v[i].function, function))
-			exact += (double)p->all.v[i].cycles_at;
-	off = sum / exact - 1;
-	error = 1 / sqrt(samples);
-	verdict(n && fabs(off) <= FUNCTION_OFF + MEAN_ERRORS * error, "the blocks of a function add up to its time",
-		"%s: %.0f cycles in %" PRIu32 " blocks, %.0f exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)", function, sum, n,
-		exact, 100 * off, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * error);
+	for (i = 0; i < p->all.nr; i++) {
+		if (!is_of(m, p->all.v[i].function, function))
+			continue;
+		f.exact_cycles += (double)p->all.v[i].cycles_at;
+		f.exact_insns += (double)p->all.v[i].insns;
+	}
+	function_verdict(&f, function);
 }
 
 /* The time that was counted on all CPUs */
@@ -396,7 +431,7 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, co
 	if (!err)
 		err = judge_all(&p, m, estimates, blocks, 1);
 	if (!err && function)
-		judge_sum(&p, m, estimates, function);
+		judge_function(&p, m, estimates, function);
 	vmp_vec_free(&p.all);
 	vmp_hash_free(&p.by_place);
 	vmp_hash_free(&p.by_start);

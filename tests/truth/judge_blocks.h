@@ -10,7 +10,8 @@
  * judge_blocks() - Cycles of the hottest blocks of user code, then of the guest's kernel, by
  * vmprof blocks beside the emulator's.
  * @blocks: How many of either.
- * @function: Of user code, by name: whether its blocks, each one's runs by its cycles, add up to its time.
+ * @function: Of user code, by name: whether its blocks, each one's runs by its cycles, add up to its time, and whether
+ *            these runs are right.
  *	      NULL: none is asked about.
  *
  * The capture has branches, and of one domain.  Return: 0, -ENOMEM, -errno of reading, -EINVAL.

@@ -11,7 +11,7 @@
 #define SAMPLES	2500.0
 #define EXACT	40.0
 
-static int says;
+static int says;		/* of all questions since it was set */
 static char said[512];
 
 void verdict(int yes, const char *question, const char *fmt, ...)
@@ -19,7 +19,7 @@ void verdict(int yes, const char *question, const char *fmt, ...)
 	va_list args;
 
 	(void)question;
-	says = yes;
+	says = says && yes;
 	va_start(args, fmt);
 	vsnprintf(said, sizeof(said), fmt, args);
 	va_end(args);
@@ -55,6 +55,7 @@ static int judged(uint32_t blocks, int kernel)
 
 		tally_block(&t, &e, EXACT, UNSURE);
 	}
+	says = 1;
 	tally_verdict(&t, blocks, kernel, UNSURE);
 	bend = (struct bend){ 0 };
 	if (getenv("SHOW"))
@@ -146,6 +147,31 @@ static void test_no_code(void **state)
 	assert_false(judged(BLOCKS, 0));
 }
 
+/* A function of 40,000 samples, its error half a per cent: time, runs by cycles, runs by instructions */
+static int function_judged(double cycles, double run_cycles, double run_insns, double runs_error)
+{
+	const struct of_function f = {
+		.blocks = 10, .samples = 40000, .exact_cycles = 4e9, .exact_insns = 1e9, .cycles = 4e9 * (1 + cycles),
+		.run_cycles = 4e9 * (1 + run_cycles), .run_insns = 1e9 * (1 + run_insns), .run_variance = pow(4e9 * runs_error, 2),
+	};
+
+	says = 1;
+	function_verdict(&f, "burn");
+	return says;
+}
+
+/* Runs that are too many are heard, though runs by cycles are right */
+static void test_function(void **state)
+{
+	(void)state;
+	assert_true(function_judged(0.027, -0.027, 0.027, 0));
+	assert_false(function_judged(0.028, 0, 0, 0));
+	assert_false(function_judged(0, 0.028, 0, 0));
+	assert_false(function_judged(0, 0, -0.028, 0));
+	assert_true(function_judged(0, 0.028, -0.028, 0.006));
+	assert_false(function_judged(0.028, 0, 0, 0.006));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_few_samples),
 		cmocka_unit_test(test_few_are_known),
 		cmocka_unit_test(test_no_code),
+		cmocka_unit_test(test_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
