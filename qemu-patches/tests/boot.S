@@ -127,6 +127,20 @@ user_long_end:
 
 /* The longest block that there is: 500 instructions an iteration. */
 	.balign 4096
+	.globl user_short
+user_short:			/* 60 blocks of five instructions an iteration */
+	.rept 60
+	addl $1, %eax
+	addl $1, %edx
+	testl %ebp, %ebp
+	jz 1f
+	nop
+1:
+	.endr
+	decl %ecx
+	jnz user_short
+	int $48
+
 	.globl user_longest
 user_longest:
 	.rept 498
