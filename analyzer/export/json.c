@@ -24,8 +24,10 @@ static void sums(FILE *out, const struct vmp_sums *s)
 		s->samples, s->cycles, s->instructions);
 }
 
-static void capture(FILE *out, const struct vmp_model *m)
+static void capture(FILE *out, const struct vmp_table *t)
 {
+	const struct vmp_model *m = t->model;
+
 	fputs("\"capture\":{", out);
 	text(out, "host", vmp_model_name(m, m->meta.host));
 	text(out, "release", vmp_model_name(m, m->meta.release));
@@ -34,6 +36,8 @@ static void capture(FILE *out, const struct vmp_model *m)
 	number(out, "period", m->meta.period);
 	if (m->meta.random)
 		fputs("\"random\":true,", out);
+	if (t->counted)
+		text(out, "cpi_estimator", vmp_weigh_estimator(m));
 	number(out, "tsc_khz", m->header.tsc_khz);
 	number(out, "start_ns", m->header.realtime_ns);
 	fprintf(out, "\"seconds\":%.6f},\n", vmp_session_seconds(m));
@@ -98,7 +102,7 @@ int vmp_write_json(FILE *out, struct vmp_table *t, struct vmp_format_options *o)
 
 	(void)o;
 	fputs("{\"format\":\"vmprof-profile\",\"layout\":1,\"generator\":\"vmprof " VMPROF_VERSION "\",\n", out);
-	capture(out, t->model);
+	capture(out, t);
 	fputs("\"domains\":[", out);
 	for (i = 0; i < t->domains.nr; i++)
 		domain(out, t, i);

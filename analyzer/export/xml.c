@@ -292,6 +292,8 @@ static void root(struct writer *w)
 	vmp_xml_attr_u64(&w->x, "period", m->meta.period);
 	if (m->meta.random)
 		vmp_xml_attr(&w->x, "random", "true");
+	if (w->base.seconds_per_cycle > 0)
+		vmp_xml_attr(&w->x, "cpi_estimator", vmp_weigh_estimator(m));
 	vmp_xml_attr(&w->x, "seconds", seconds);
 }
 

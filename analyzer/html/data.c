@@ -97,6 +97,8 @@ static void capture(struct writer *w, const char *path)
 	text(w, "vmprof", vmp_model_name(m, m->meta.version));
 	text(w, "event", vmp_model_name(m, m->meta.event));
 	text(w, "trigger", vmp_model_name(m, m->meta.trigger));
+	if (vmp_weigh_paired(m) || vmp_profile_counted(&w->p->profile))
+		text(w, "cpi_estimator", vmp_weigh_estimator(m));
 	if (m->meta.random)
 		fputs("\"random\":true,", w->out);
 	fprintf(w->out, "\"period\":%" PRIu64 ",\"cpus\":%" PRIu32 ",\"start_ms\":%" PRIu64
@@ -116,7 +118,8 @@ static void notes(struct writer *w)
 		w->err = -ENOMEM;
 		return;
 	}
-	vmp_render_notes(f, &w->p->profile);
+	/* that CPI is by counts stands where the page shows it */
+	vmp_render_notes(f, &w->p->profile, 0);
 	if (fclose(f))
 		w->err = -ENOMEM;
 	fputs("\"notes\":[", w->out);

@@ -10,6 +10,7 @@
 
 #define VALUE_MAX	64
 #define ATTR_MAX	4096
+#define ATTRS		8	/* of an element */
 
 enum kind { PERFORMANCE, PROCESS, THREAD, CATEGORY, ITEM, DATA, NONE };
 
@@ -17,9 +18,10 @@ static const struct {
 	const char *name;
 	unsigned int parents;	/* bits of kinds */
 	const char *required;
-	const char *attrs[7];
+	const char *attrs[ATTRS];
 } elements[] = {
-	[PERFORMANCE] = { "performance", 1U << NONE, "", { "version", "generator", "host", "event", "period", "random", "seconds" } },
+	[PERFORMANCE] = { "performance", 1U << NONE, "", { "version", "generator", "host", "event", "period", "random", "cpi_estimator",
+			  "seconds" } },
 	[PROCESS] = { "process", 1U << PERFORMANCE, "id", { "id", "name", "kind", "domain" } },
 	[THREAD] = { "thread", 1U << PROCESS, "id", { "id", "name", "kind" } },
 	[CATEGORY] = { "category", 1U << THREAD, "name", { "name" } },
@@ -97,7 +99,7 @@ static int begin(struct copy *c)
 		return vmp_source_complain(c->s, "<%s> needs the attribute %s", safe, elements[k].required);
 	push(c, k);
 	c->item_has_data[c->depth - 1] = 0;
-	for (i = 0; i < 7 && elements[k].attrs[i]; i++)
+	for (i = 0; i < ATTRS && elements[k].attrs[i]; i++)
 		if (vmp_source_attr(c->s, value, sizeof(value), elements[k].attrs[i]))
 			vmp_xml_attr(c->x, elements[k].attrs[i], value);
 	c->value_len = 0;

@@ -42,6 +42,11 @@ int vmp_weigh_paired(const struct vmp_model *m)
 	return m->pair.instructions != 0;
 }
 
+const char *vmp_weigh_estimator(const struct vmp_model *m)
+{
+	return vmp_weigh_paired(m) ? "two-events" : "counts";
+}
+
 int vmp_weigh(const struct vmp_model *m, const struct vmprof_sample *s, struct vmp_weight *w)
 {
 	*w = (struct vmp_weight){ 0 };

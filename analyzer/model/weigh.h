@@ -30,6 +30,9 @@ void vmp_weigh_init(struct vmp_model *m);
 /** vmp_weigh_paired() - 1 when the weights are those of two sampled events. */
 int vmp_weigh_paired(const struct vmp_model *m);
 
+/** vmp_weigh_estimator() - What CPI comes from where there is any: "two-events" or "counts". */
+const char *vmp_weigh_estimator(const struct vmp_model *m);
+
 /** vmp_weigh() - Of one sample. Return: 1, or 0 when it tells of none (@w is 0 then). */
 int vmp_weigh(const struct vmp_model *m, const struct vmprof_sample *s, struct vmp_weight *w);
 

@@ -272,7 +272,10 @@ static uint32_t used(const struct vmp_options *o, const struct vmp_column_list *
 
 void vmp_choose_weight(struct vmp_options *o, const struct vmp_render *r)
 {
-	o->weighted = (used(o, &r->columns) & VMP_COLUMNS_WEIGHTED) != 0;
+	const uint32_t all = used(o, &r->columns);
+
+	o->weighted = (all & VMP_COLUMNS_WEIGHTED) != 0;
+	o->rated = (all & VMP_COLUMNS_RATED) != 0;
 }
 
 int vmp_choose_view(int exits, int steal, int diff, enum vmp_view *view)

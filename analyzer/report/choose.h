@@ -35,7 +35,7 @@ int vmp_choose_sort(const char *s, struct vmp_options *o);
 /** vmp_choose_filter() - An expression; told where it is wrong.  Return: 0, -EINVAL, -ENOMEM. */
 int vmp_choose_filter(const char *s, uint32_t keys, struct vmp_filter **f);
 
-/** vmp_choose_weight() - Set weighted by what is shown, sorted and filtered by. */
+/** vmp_choose_weight() - Set weighted and rated by what is shown, sorted and filtered by. */
 void vmp_choose_weight(struct vmp_options *o, const struct vmp_render *r);
 
 /** vmp_choose_keys() - VMP_KEY() of those in a list that are keys. */

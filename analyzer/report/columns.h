@@ -85,9 +85,11 @@ int vmp_column_find(const char *name, size_t len);
 /** vmp_column_is_number() - 1 when its values are numbers: measures, pid, nspid, vcpu. */
 int vmp_column_is_number(enum vmp_column c);
 
-/* Those that need the cycles and instructions of samples, and those of a comparison */
+/* Those that need the cycles and instructions of samples; of them those that need the latter, which may
+   be others'; and those of a comparison */
 #define VMP_COLUMNS_WEIGHTED	(VMP_KEY(VMP_COL_CYCLES) | VMP_KEY(VMP_COL_INSTRUCTIONS) | \
 				 VMP_KEY(VMP_COL_CPI) | VMP_KEY(VMP_COL_IPC))
+#define VMP_COLUMNS_RATED	(VMP_KEY(VMP_COL_INSTRUCTIONS) | VMP_KEY(VMP_COL_CPI) | VMP_KEY(VMP_COL_IPC))
 #define VMP_COLUMNS_COMPARED	(VMP_KEY(VMP_COL_BEFORE) | VMP_KEY(VMP_COL_AFTER) | VMP_KEY(VMP_COL_DELTA))
 
 /** vmp_column_number() - Value of a numeric column.  Return: 1, or 0 it is not known. */

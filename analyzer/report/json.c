@@ -36,8 +36,9 @@ static void last(FILE *out, const char *name, uint64_t value)
 	fprintf(out, "\"%s\":%" PRIu64 "}", name, value);
 }
 
-static void capture(FILE *out, const struct vmp_model *m, const char *path)
+static void capture(FILE *out, const struct vmp_profile *p, const char *path)
 {
+	const struct vmp_model *m = p->model;
 	struct vmp_reader_end end = vmp_reader_end(m->reader);
 
 	key(out, "capture");
@@ -51,10 +52,10 @@ static void capture(FILE *out, const struct vmp_model *m, const char *path)
 	number(out, "period", m->meta.period);
 	if (m->meta.random)
 		fputs("\"random\":true,", out);
-	if (vmp_weigh_paired(m)) {
+	if (vmp_weigh_paired(m))
 		number(out, "instruction_period", m->meta.instruction_period);
-		text(out, "cpi_estimator", "two-events");
-	}
+	if (vmp_weigh_paired(m) || vmp_profile_counted(p))
+		text(out, "cpi_estimator", vmp_weigh_estimator(m));
 	text(out, "trigger", vmp_model_name(m, m->meta.trigger));
 	number(out, "cpus", m->meta.cpus);
 	number(out, "tsc_khz", m->header.tsc_khz);
@@ -413,6 +414,8 @@ static void domain(FILE *out, const struct vmp_profile *p, const struct vmp_doma
 		clock_axis(out, p->model, vm);
 	}
 	cpi(out, p->model, d->cycle_samples, d->instruction_samples);
+	if (vmp_render_guest_cpi(d) > 0)
+		fprintf(out, "\"guest_cpi\":%.6f,", vmp_render_guest_cpi(d));
 	number(out, "total", d->total);
 	number(out, "shown", d->shown);
 	if (d->compared)
@@ -449,7 +452,7 @@ void vmp_render_json(FILE *out, const struct vmp_profile *p, const struct vmp_op
 	text(out, "format", "vmprof-report");
 	number(out, "layout", LAYOUT);
 	grouping(out, o, r);
-	capture(out, p->model, r->path);
+	capture(out, p, r->path);
 	fputs(",\n", out);
 	totals(out, p);
 	fputs(",\n", out);

@@ -177,11 +177,32 @@ static void trigger(struct notes *n, const struct vmp_domain *d)
 		     vmp_percent(d->by_nmi, guest));
 }
 
+double vmp_render_guest_cpi(const struct vmp_domain *d)
+{
+	return d->guest.instructions ? (double)d->guest.cycles / (double)d->guest.instructions : 0;
+}
+
+/* By counters that were read at samples: where there is no better */
+static void counted_cpi(struct notes *n, const struct vmp_domain *d)
+{
+	double whole = vmp_render_guest_cpi(d);
+	char text[64] = "";
+
+	if (!d->guest.instructions && !d->rest.instructions)
+		return;
+	if (whole > 0)
+		snprintf(text, sizeof(text), "the guest's as a whole is %.3f; ", whole);
+	note(n, "CPI by counts since the sample before, whatever ran in between: %sthat of a function or process is mixed with"
+		" others' (vmprof start --cpi tells its own)", text);
+}
+
 /* How CPI was estimated, and on what */
-static void cpi(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d)
+static void cpi(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d, int rated)
 {
 	const struct vmp_model *m = p->model;
 
+	if (!vmp_weigh_paired(m) && rated)
+		counted_cpi(n, d);
 	if (!vmp_weigh_paired(m) || !d->cycle_samples || !d->instruction_samples)
 		return;
 	note(n, "CPI by two events: %" PRIu64 " samples of cycles for %" PRIu64 " each, %" PRIu64
@@ -190,7 +211,7 @@ static void cpi(struct notes *n, const struct vmp_profile *p, const struct vmp_d
 	     m->pair.instructions, vmp_weigh_cpi(m, d->cycle_samples, d->instruction_samples));
 }
 
-static void of_domain(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d)
+static void of_domain(struct notes *n, const struct vmp_profile *p, const struct vmp_domain *d, int rated)
 {
 	const struct vmp_machine *vm = &p->model->vms.v[d->vm];
 	const char *name = vmp_model_name(p->model, vm->name);
@@ -205,7 +226,7 @@ static void of_domain(struct notes *n, const struct vmp_profile *p, const struct
 	agent(n, vm, d, name);
 	clock_axis(n, p->model, vm);
 	trigger(n, d);
-	cpi(n, p, d);
+	cpi(n, p, d, rated);
 	n->prefix[0] = 0;
 }
 
@@ -266,14 +287,14 @@ static void file_end(struct notes *n, const struct vmp_model *m)
 		note(n, "WARNING: %s", safe);
 }
 
-void vmp_render_notes(FILE *out, const struct vmp_profile *p)
+void vmp_render_notes(FILE *out, const struct vmp_profile *p, int rated)
 {
 	struct notes n = { .out = out };
 	uint32_t i;
 
 	for (i = 0; i < p->domains.nr; i++)
 		if (p->domains.v[i].vm != VMP_NONE)
-			of_domain(&n, p, &p->domains.v[i]);
+			of_domain(&n, p, &p->domains.v[i], rated);
 	losses(&n, p->model);
 	files(&n, p->model->seek);
 	if (p->others)

@@ -443,6 +443,16 @@ int vmp_profile_create(struct vmp_profile **out, struct vmp_model *m, const stru
 	return 0;
 }
 
+int vmp_profile_counted(const struct vmp_profile *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->domains.nr; i++)
+		if (p->domains.v[i].guest.instructions || p->domains.v[i].rest.instructions)
+			return 1;
+	return 0;
+}
+
 void vmp_profile_destroy(struct vmp_profile *p)
 {
 	uint32_t i;

@@ -46,6 +46,7 @@ struct vmp_options {
 	double percent_limit;	/* smaller rows are left out */
 	int all_rows;		/* none is, nor by what the filter compares with numbers: not yet */
 	int weighted;		/* rows have cycles and instructions */
+	int rated;		/* and their instructions, CPI or IPC are shown or compared */
 	int all_host;		/* rows for host work that is no VM's, too */
 };
 
@@ -74,6 +75,7 @@ struct vmp_domain {
 	uint64_t shown;		/* of them, what the filters let through */
 	uint64_t small, small_rows;	/* of those, below the limit: samples and rows */
 	uint64_t cycle_samples, instruction_samples;	/* of the VM's own, as in a row */
+	struct vmp_weight guest, rest;	/* else, with weighted: counted beside the guest's samples, and beside others that have CPI */
 	uint64_t by_nmi;	/* guest samples whose exit was an NMI */
 	uint64_t by_timer;	/* samples taken by the timer trigger */
 	uint64_t with_process;	/* guest samples with a process */
@@ -108,6 +110,9 @@ static inline uint32_t vmp_by(const struct vmp_options *o)
  */
 int vmp_profile_create(struct vmp_profile **p, struct vmp_model *m, const struct vmp_options *o);
 void vmp_profile_destroy(struct vmp_profile *p);
+
+/** vmp_profile_counted() - 1 when rows have CPI, and it comes from counters that were read at samples (weigh.h). */
+int vmp_profile_counted(const struct vmp_profile *p);
 
 /**
  * vmp_profile_order() - Leave out rows that are filtered or too small; sort.

@@ -28,8 +28,14 @@ void vmp_render_text(FILE *out, const struct vmp_profile *p, const struct vmp_op
 void vmp_render_json(FILE *out, const struct vmp_profile *p, const struct vmp_options *o,
 		     const struct vmp_render *r);
 
-/** vmp_render_notes() - What limits the profile: losses, gaps, time axis, advice. */
-void vmp_render_notes(FILE *out, const struct vmp_profile *p);
+/**
+ * vmp_render_notes() - What limits the profile: losses, gaps, time axis, advice.
+ * @rated: Rows are shown with CPI or instructions, or chosen by them.
+ */
+void vmp_render_notes(FILE *out, const struct vmp_profile *p, int rated);
+
+/** vmp_render_guest_cpi() - Of a domain's guest as a whole, by counts; 0 it is not known. */
+double vmp_render_guest_cpi(const struct vmp_domain *d);
 
 /**
  * vmp_render_rows() - The table of a domain's rows, with what was left out below it.

@@ -201,5 +201,5 @@ void vmp_render_text(FILE *out, const struct vmp_profile *p, const struct vmp_op
 	head(out, p, r->path);
 	for (i = 0; i < p->domains.nr; i++)
 		domain(out, p, &p->domains.v[i], o, r);
-	vmp_render_notes(out, p);
+	vmp_render_notes(out, p, o->rated);
 }

@@ -25,6 +25,11 @@ void vmp_totals_add(const struct vmp_model *m, struct vmp_domain *d, const struc
 	if (vmp_weigh_paired(m)) {
 		d->cycle_samples += row->cycle_samples;
 		d->instruction_samples += row->instruction_samples;
+	} else {
+		struct vmp_weight *w = row->side <= VMP_SIDE_USER ? &d->guest : &d->rest;
+
+		w->cycles += row->cycles;
+		w->instructions += row->instructions;
 	}
 	if (!vmp_origin_is_guest(s->from.kind) || aside)
 		return;

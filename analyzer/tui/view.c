@@ -75,8 +75,10 @@ static void domain(const struct vmp_view_state *s)
 		return;
 	}
 	d = vmp_tree_domain(s->outline.tree, &s->outline.tree->nodes.v[node]);
-	n = snprintf(line, sizeof(line), " %" PRIu64 " samples   kernel %.1f%%  user %.1f%%  VMM %.1f%%  steal %.1f%%",
-		     d->total, vmp_percent(d->side[VMP_SIDE_KERNEL], d->total),
+	/* where others' instructions are in it, that is not to be cut off */
+	n = snprintf(line, sizeof(line), " %" PRIu64 " samples%s   kernel %.1f%%  user %.1f%%  VMM %.1f%%  steal %.1f%%", d->total,
+		     s->tui->options.rated && vmp_profile_counted(s->profile) ? "   CPI by counts" : "",
+		     vmp_percent(d->side[VMP_SIDE_KERNEL], d->total),
 		     vmp_percent(d->side[VMP_SIDE_USER], d->total), vmp_percent(d->side[VMP_SIDE_VMM], d->total),
 		     vmp_percent(d->side[VMP_SIDE_STEAL], d->total));
 	if (d->shown != d->total)

@@ -194,6 +194,11 @@ async function threads() {
 	const cells = await page.locator('#list tbody tr').first().locator('td').allTextContents();
 	is(cells.slice(1), ['30', '50.0 %', '0.50', '<b>worker</b>', '11', 'app', '10'], 'the list of threads has its samples, share, CPI, name and process');
 	is(await page.locator('#list tbody tr').count(), 3, 'and each of the others');
+	ok((await text(page, '#lists .how')).startsWith('CPI is by counts since the sample before'), 'and below it what its CPI is', await text(page, '#lists .how'));
+	ok((await text(page, '#cycles .how')).startsWith('CPI is by counts since the sample before'), 'as in cycle accounting', await text(page, '#cycles .how'));
+	await box(worker).click();
+	ok((await text(page, '#flame .info')).endsWith('CPI 0.50 by counts'), 'and where a box is told of', await text(page, '#flame .info'));
+	await page.click('#flame button:text("Show all")');
 	await page.locator('#cycles summary').first().click();
 	const bars = () => page.locator('#cycles details').first().locator('.below .name').allTextContents();
 	is(await bars(), [worker, 'app, thread 10', 'thread not known'], 'cycle accounting opens to the threads of a process');
@@ -216,6 +221,9 @@ async function timeless() {
 	const name = (i) => d.strings[d.procs.name[d.rows.proc[i]]], all = d.rows.samples.map((_, i) => i);
 	const without = all.filter((i) => !d.rows.samples[i]).map(name).find((x) => all.every((i) => name(i) !== x || !d.rows.samples[i]));
 	is(without, 'swapper', 'the capture has a process without time');
+	ok((await text(page, '#cycles .how')).startsWith('CPI is by two events'), 'CPI by two events is told as such', await text(page, '#cycles .how'));
+	is(await page.locator('#lists .how').count(), 0, 'and needs no word below a list');
+	ok(!(await text(page, '#flame .info')).includes('by counts'), 'nor at a box', await text(page, '#flame .info'));
 	for (const kind of ['function', 'process']) {
 		await page.click(`#tab-${kind}`);
 		await page.fill('#table-search', without);

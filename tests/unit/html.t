@@ -48,6 +48,48 @@ mkfifo "$tmp/fifo" && { timeout 120 cat "$tmp/fifo" > "$tmp/through" & } && run 
 echo precious > "$tmp/other" && ln -s other "$tmp/p.html.new" && run --html "$tmp/p.html" "$capture" && cmp -s "$tmp/p.html" "$tmp/a.html" && [ "$(cat "$tmp/other")" = precious ]; ok $? "a link that somebody planted beside it is not followed"
 (ulimit -f 8; trap '' XFSZ; run --html "$tmp/a.html" "$capture")
 [ $? = 1 ] && cmp -s "$tmp/through" "$tmp/a.html" && [ -z "$(find "$tmp" -name 'a.html.*')" ]; ok $? "a file that does not fit leaves the old one, and nothing beside it"
+# Which estimate CPI is: in the data, and in words where the page shows it
+"$O/tests/test_cpi" --capture "$tmp" > "$tmp/err" 2>&1
+# words FILE: what its lists and its cycle accounting say below their heads, made by the page's own modules of elements that keep only their text
+words()
+{
+	node --input-type=module - "$src/analyzer/html/page/src" "$1" << 'END' 2>> "$tmp/err"
+import { readFileSync } from 'node:fs';
+const [from, file] = process.argv.slice(2), said = [];
+const made = (tag) => ({ tag, value: '', style: {}, children: [], attributes: {}, addEventListener() {}, append(...all) { this.children.push(...all); },
+	replaceChildren(...all) { this.children = all; }, querySelectorAll: () => [], setAttribute(name, value) { this.attributes[name] = value; } });
+globalThis.document = { createElement: made };
+const { load } = await import(`file://${from}/data.js`), d = load(readFileSync(file, 'utf8').match(/ id="data">([^<]*)<\/script>/)[1]);
+const look = (where, x) => {
+	if (x.attributes?.class?.split(' ').includes('how'))
+		said.push(`${where}: ${x.children.join('').split(/[:.]/)[0]}`);
+	x.children?.forEach((c) => look(where, c));
+};
+for (const part of ['tables', 'cycles'])
+	look(part, (await import(`file://${from}/${part}.js`))[part](d, d.domains[0]));
+console.log(said.join('\n'));
+END
+}
+counts='CPI is by counts since the sample before, whatever ran in between'
+for way in counted sampled made; do
+	file=$tmp/$way-2.vmprof
+	[ $way != made ] || file=$capture
+	run --html "$tmp/$way.html" "$file"
+	said=$(grep -o '"cpi_estimator":"[^"]*"' "$tmp/$way.html")
+	case $way in
+	counted) want='"cpi_estimator":"counts"' in="tables: $counts
+cycles: $counts" ;;
+	sampled) want='"cpi_estimator":"two-events"' in='cycles: CPI is by two events, cycles and instructions, that were sampled side by side' ;;
+	made) want='' in='' ;;
+	esac
+	[ "$said" = "$want" ]; ok $? "the page's data say where CPI comes from: ${want:-nowhere}"
+	what="so does what it shows: $(paste -sd"|" <<< "${in:-nothing}")"
+	if command -v node > /dev/null; then
+		words "$tmp/$way.html" > "$tmp/said" && [ "$(cat "$tmp/said")" = "$in" ]; ok $? "$what"
+	else
+		skip "$what" "there is no node"
+	fi
+done
 # for the browser tests
 mkdir -p "$O/pages" && VMPROF_OBJCACHE=$src/tests/golden/quantum.objects run --html "$O/pages/quantum.html" "$src/tests/golden/quantum.vmprof"; ok $? "the page of a session with --cpi is written"
 mkdir -p "$O/pages" && "$O/gen-capture" --samples 1000000 "$tmp/bench" 2> "$tmp/err" &&

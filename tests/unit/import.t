@@ -125,6 +125,8 @@ gzip -c "$tmp/full.xml" > "$tmp/full.xml.gz" && import "$tmp/full.xml.gz" | cmp 
 import -o "$tmp/full.xml.zst" "$tmp/full.xml" && import "$tmp/full.xml.zst" | cmp -s - "$tmp/full.xml"; ok $? "zstd is packed and unpacked"
 sed 's/<performance version="1">/<performance version="1" period="5000" random="true">/' "$tmp/full.xml" > "$tmp/random.xml"
 import "$tmp/random.xml" > "$tmp/again.xml"; cmp -s "$tmp/random.xml" "$tmp/again.xml"; ok $? "that periods are random is kept"
+sed 's/<performance version="1">/<performance version="1" period="5000" cpi_estimator="counts">/' "$tmp/full.xml" > "$tmp/counts.xml"
+import "$tmp/counts.xml" > "$tmp/again.xml"; cmp -s "$tmp/counts.xml" "$tmp/again.xml"; ok $? "so is where CPI comes from"
 valid "$tmp/again.xml" "... as the schema has it"
 
 # Wrong files

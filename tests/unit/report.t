@@ -134,7 +134,27 @@ for way in sampled counted; do
 	[ "$(cat "$tmp/out")" = "fast 0.50 2.00 slow 1.00 1.00
 fast 0.50 2.00 slow 2.00 0.50
 fast 0.50 2.00 slow 4.00 0.25" ]; ok $? "CPI of each function as load grows, $way"
+	run --columns cpi,ipc,function "$tmp/$way-2.vmprof"
+	grep -o '^  CPI by [a-z ]*' "$tmp/out" > "$tmp/how"
+	run --json --columns cpi,function "$tmp/$way-2.vmprof"
+	grep -o '"cpi_estimator":"[^"]*"' "$tmp/out" >> "$tmp/how"
+	case $way in
+	sampled) want='  CPI by two events
+"cpi_estimator":"two-events"' ;;
+	*) want='  CPI by counts since the sample before
+"cpi_estimator":"counts"' ;;
+	esac
+	[ "$(cat "$tmp/how")" = "$want" ]; ok $? "and which estimate it is, $way: in text and JSON"
 done
+# The guest as a whole, of a session of the lab: as its rows add up
+run --json --group-by side --columns cycles,instructions "$src/tests/golden/blocks.vmprof"
+python3 - "$tmp/out" << 'END' 2> "$tmp/err"
+import json, sys
+d = json.load(open(sys.argv[1]))["domains"][0]
+cycles, instructions = (sum(r[k] for r in d["rows"] if r["side"].startswith("guest")) for k in ("cycles", "instructions"))
+assert abs(d["guest_cpi"] - cycles / instructions) < 1e-5 and any(r["side"] == "vmm" and r["cpi"] != d["guest_cpi"] for r in d["rows"]), d
+END
+ok $? "CPI of the guest as a whole, by counts"
 run --diff "$made"; tells 2 "vmprof report --diff EARLIER LATER" "--diff with one file: exit 2"
 run "$made" "$made"; tells 2 "one capture at a time; --diff compares two" "two files without --diff: exit 2"
 run --diff "$made" "$tmp/none"; tells 1 "cannot read $tmp/none" "--diff with a file that is not there: exit 1"

@@ -31,6 +31,7 @@ except OSError as e:
 VMPROF = O + "/vmprof"
 MADE = SRC + "/tests/golden/made.vmprof"
 QUANTUM = SRC + "/tests/golden/quantum.vmprof"
+BLOCKS = SRC + "/tests/golden/blocks.vmprof"
 QUANTUM_ENV = {"VMPROF_OBJCACHE": SRC + "/tests/golden/quantum.objects"}
 tmp = tempfile.mkdtemp()
 HOSTILE = tmp + "/hostile.vmprof"
@@ -208,6 +209,11 @@ for columns, titles in (80, "Samples    %CPU   Insn smpl     CPI  Domain"), (50,
     ok(t.shows(titles), f"with CPI, {columns} columns: names have room in tui", t)
     t.press("q")
     t.end()
+for capture, columns, want in (BLOCKS, "percent,cpi", True), (BLOCKS, "percent,instructions", True), (BLOCKS, "percent,cycles", False), (QUANTUM, "percent,cpi", False), (MADE, "percent,cpi", False):
+    t = start("tui", "--columns", columns, capture, env=QUANTUM_ENV)
+    ok(t.wait(lambda t: t.line("web01") > 0 and t.line("Domain > Process") > 0) and ("samples   CPI by counts   kernel" in t.screen.display[1]) == want, f"tui, {columns} of {os.path.basename(capture)}: {'told' if want else 'not'} that CPI is by counts", t)
+    t.press("q")
+    t.end()
 t = start("tui", "--filter", 'process == "shor"', "--group-by", "function", "--columns", "percent,cpi", "--sort", "function", MADE)
 ok(t.wait(lambda t: t.shows("Domain > Function", "CPI", "filter: process ==", " f2") and 0 < t.line("[shor+0x123]") < t.line(" f1") < t.line(" f2")), "options are those of report", t)
 t.press("q")
@@ -260,7 +266,6 @@ for option, title in ("--exits", " vmprof exits "), ("--steal", " vmprof steal "
     t.press("q")
     t.end()
 
-BLOCKS = SRC + "/tests/golden/blocks.vmprof"
 DIFF_ENV = {"VMPROF_OBJCACHE": SRC + "/tests/golden/quantum.objects"}
 rows = json.loads(run("report", "--diff", "--json", "--group-by", "process,module", QUANTUM, BLOCKS, env=DIFF_ENV).stdout)["domains"][0]
 modules = [r for r in rows["rows"] if r["process"] == "shor"]

@@ -16,14 +16,18 @@
 #define UNTIMED		(GEN_KERNEL + 0x2000)
 #define HOST_IP		0xffffffff90000010ULL
 
-/* What was sampled while instructions overflowed, @n times; what the counters say is nonsense */
+/* What the counters said at each sample: nonsense where instructions are sampled as well */
+static const struct vmp_weight nonsense = { 7, 70000 }, turns = { 1000000, 400000 };
+static const struct vmp_weight *counted = &nonsense;
+
+/* What was sampled while instructions overflowed, @n times */
 static void gen_both(uint16_t type, uint8_t mode, uint32_t flags, uint64_t ip, unsigned n)
 {
 	struct vmprof_sample s = {
 		.hdr = { type, sizeof(s), 0 }, .tsc = 2000, .host_pid = mode <= VMPROF_MODE_VMM_USER ? GEN_VM : 77,
 		.host_tid = GEN_VM + 1, .vm = GEN_VM, .vcpu_tid = GEN_VM + 1, .flags = flags, .mode = mode,
 		.vendor = VMPROF_VENDOR_SVM, .host_ip = ip, .guest_ip = ip, .guest_cr3 = CR3,
-		.exit_reason = mode ? 0x400 : 0x61, .cycles = 7, .instructions = 70000,
+		.exit_reason = mode ? 0x400 : 0x61, .cycles = counted->cycles, .instructions = counted->instructions,
 	};
 
 	for (; n; n--)
@@ -279,7 +283,7 @@ static void test_none(void **state)
 	gen_says_not(output, "CPI");
 }
 
-/* Without a second event nothing is said about CPI. */
+/* Without a second event, and where no row has a CPI, there is nothing to be said of it. */
 static void test_one_event(void **state)
 {
 	(void)state;
@@ -288,6 +292,131 @@ static void test_one_event(void **state)
 	count(VMP_BY_FUNCTION);
 	gen_says_not(profiled_text(vmp_render_text), "CPI");
 	gen_says_not(profiled_text(vmp_render_json), "cpi");
+}
+
+/* slow and fast take turns within a period, so that the counts at a sample in either are of both */
+static void write_turns(uint32_t counts)
+{
+	const uint32_t guest = VMPROF_SF_VCPU | VMPROF_SF_LONG_MODE;
+	unsigned i;
+
+	counted = &turns;
+	gen_begin(&g, path);
+	gen_text(&g, VMPROF_CAP_META, 0, META(""));
+	gen_vm(&g, GEN_VM, "web01");
+	gen_clock(&g, GEN_VM);
+	gen_hello(&g, 1500, 1, 0);
+	gen_ksyms(&g, "ffffffff81000000 T slow\nffffffff81001000 T fast\nffffffff81002000 T end\n");
+	gen_agent_flush(&g, GEN_VM, 0);
+	for (i = 0; i < 100; i++)
+		gen_both(VMPROF_REC_SAMPLE, VMPROF_MODE_GUEST, guest | counts, i % 10 ? SLOW : FAST, 1);
+	counted = &nonsense;
+	gen_both(VMPROF_REC_SAMPLE, VMPROF_MODE_VMM_KERNEL, VMPROF_SF_VCPU | counts, HOST_IP, 4);
+	gen_both(VMPROF_REC_SAMPLE, VMPROF_MODE_OTHER_USER, VMPROF_SF_STEAL | counts, 0x1000, 6);
+	gen_records_flush(&g, 0, 2000, 1000002000);
+}
+
+/* A report as somebody asked for it */
+static const char *wished(struct vmp_wishes w, int json)
+{
+	struct vmp_options o = { .vcpu = -1, .pid = -1 };
+	struct vmp_render r = { .path = path };
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(vmp_choose(&w, &o, &r), 0);
+	profiled_make(&o);
+	free(output);
+	f = open_memstream(&output, &len);
+	assert_non_null(f);
+	(json ? vmp_render_json : vmp_render_text)(f, profile, &o, &r);
+	fclose(f);
+	vmp_filter_free((struct vmp_filter *)o.filter);
+	return output;
+}
+
+#define BY_COUNTS "CPI by counts since the sample before, whatever ran in between: "
+
+/* Where one event was sampled, functions that take turns have one CPI; it is said that this is none of their own. */
+static void test_counts(void **state)
+{
+	(void)state;
+	write_turns(VMPROF_SF_COUNTS);
+	profiled_load();
+	wished((struct vmp_wishes){ .columns = "cpi,ipc,function" }, 0);
+	gen_says(output, "  2.50    0.40  slow\n  2.50    0.40  fast\n");
+	gen_says(output, "\n  " BY_COUNTS "the guest's as a whole is 2.500; that of a function or process is mixed with others'"
+		 " (vmprof start --cpi tells its own)\n");
+	/* wherever it is looked at */
+	gen_says(wished((struct vmp_wishes){ .columns = "cpi,function" }, 0), BY_COUNTS);
+	gen_says(wished((struct vmp_wishes){ .columns = "ipc,function" }, 0), BY_COUNTS);
+	gen_says(wished((struct vmp_wishes){ .columns = "instructions,function" }, 0), BY_COUNTS);
+	gen_says(wished((struct vmp_wishes){ .columns = "percent,cpi", .tree = 1 }, 0), BY_COUNTS);
+	gen_says(wished((struct vmp_wishes){ .sort = "cpi" }, 0), BY_COUNTS);
+	gen_says(wished((struct vmp_wishes){ .filter = "ipc > 1" }, 0), BY_COUNTS);
+	/* and nowhere else */
+	gen_says_not(wished((struct vmp_wishes){ .columns = "percent,function" }, 0), "CPI by");
+	gen_says_not(wished((struct vmp_wishes){ .columns = "cycles,function" }, 0), "CPI by");
+	gen_says_not(wished((struct vmp_wishes){ 0 }, 1), "cpi");
+	wished((struct vmp_wishes){ .columns = "cycles,function" }, 1);
+	gen_says(output, ",\"cpi_estimator\":\"counts\",\"trigger\":");
+	gen_says(output, ",\"guest_cpi\":2.500000,\"total\":");
+}
+
+/* What the VMM's samples tell is not the guest's. */
+static void test_counts_of_host(void **state)
+{
+	(void)state;
+	gen_begin(&g, path);
+	gen_text(&g, VMPROF_CAP_META, 0, META(""));
+	gen_vm(&g, GEN_VM, "web01");
+	gen_both(VMPROF_REC_SAMPLE, VMPROF_MODE_VMM_KERNEL, VMPROF_SF_VCPU | VMPROF_SF_COUNTS, HOST_IP, 4);
+	gen_records_flush(&g, 0, 2000, 1000002000);
+	profiled_load();
+	gen_says(wished((struct vmp_wishes){ .columns = "cpi,function" }, 0), BY_COUNTS "that of a function or process");
+	wished((struct vmp_wishes){ .columns = "cpi,function" }, 1);
+	gen_says(output, "\"cpi_estimator\":\"counts\"");
+	gen_says_not(output, "guest_cpi");
+}
+
+/* Where two events were sampled the counts tell nothing, and where nothing was counted there is no CPI. */
+static void test_no_counts(void **state)
+{
+	(void)state;
+	write_capture(BOTH);
+	profiled_load();
+	gen_says_not(wished((struct vmp_wishes){ .columns = "cpi,function" }, 0), "CPI by counts");
+	wished((struct vmp_wishes){ .columns = "cpi,function" }, 1);
+	gen_says(output, "\"cpi_estimator\":\"two-events\"");
+	gen_says_not(output, "guest_cpi");
+	says_exported(vmp_write_json, ",\"cpi_estimator\":\"two-events\",\"tsc_khz\":");
+	says_exported(vmp_write_xml, " cpi_estimator=\"two-events\" ");
+	says_page("\"cpi_estimator\":\"two-events\",");
+}
+
+static void test_counts_elsewhere(void **state)
+{
+	(void)state;
+	write_turns(VMPROF_SF_COUNTS);
+	profiled_load();
+	says_exported(vmp_write_json, ",\"cpi_estimator\":\"counts\",\"tsc_khz\":");
+	says_exported(vmp_write_xml, " cpi_estimator=\"counts\" ");
+	says_page("\"cpi_estimator\":\"counts\",");
+}
+
+static void test_nothing_counted(void **state)
+{
+	(void)state;
+	write_turns(0);
+	profiled_load();
+	gen_says_not(wished((struct vmp_wishes){ .columns = "cpi,function" }, 0), "CPI by");
+	gen_says_not(wished((struct vmp_wishes){ .columns = "cpi,function" }, 1), "cpi");
+	says_exported(vmp_write_json, "\"tsc_khz\":");
+	gen_says_not(output, "cpi");
+	says_exported(vmp_write_xml, "<performance ");
+	gen_says_not(output, "cpi");
+	says_page("\"period\":");
+	gen_says_not(output, "cpi_estimator");
 }
 
 static const struct vmp_line *line(const struct vmp_table *t, const char *function)
@@ -418,7 +547,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_functions), T(test_groups), T(test_tree), T(test_throttled), T(test_random), T(test_older_totals), T(test_report),
-		T(test_none), T(test_one_event), T(test_exports), T(test_page),
+		T(test_none), T(test_one_event), T(test_counts), T(test_counts_of_host), T(test_no_counts), T(test_counts_elsewhere),
+		T(test_nothing_counted), T(test_exports), T(test_page),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "--capture"))

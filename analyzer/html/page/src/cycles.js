@@ -88,11 +88,16 @@ export function cycles(d, dom) {
 		more.textContent = `Show more (${count(list.length - limit)} left)`;
 	}
 
+	// What was counted before a sample is not all of the program's in which it landed
+	const how = d.counted ? 'CPI is by counts since the sample before, whatever ran in between: where programs take turns faster than samples are taken, theirs is mixed, and so are the bars. It is right for the guest as a whole. vmprof start --cpi tells each one’s own.' :
+		'CPI is by two events, cycles and instructions, that were sampled side by side. The bars are by counts since the sample before, whatever ran in between.';
+
 	draw();
 	const all = list.reduce((a, x) => a.map((n, k) => n + x.cycles[k]), Array(PACES).fill(0));
 	return el('div', {}, el('p', {}, 'A processor can finish several instructions in each cycle. ', el('strong', {}, percent(all[0], sum)),
 		' of the guest’s cycles went by with next to nothing finished: it was waiting, most often for memory. ',
 		'CPI is cycles per instruction: the lower, the faster.'),
+	el('p', { class: 'quiet how' }, how),
 	el('div', { class: 'tools' }, el('ul', { class: 'legend' }, el('li', { class: 'quiet' }, 'Instructions per cycle'),
 		NAMES.map((n, k) => el('li', {}, swatch(`pace${k}`), n))), el('span', { class: 'grow' }),
 	below ? el('label', {}, below) : null, el('label', {}, length)), rows, more);

@@ -3,6 +3,7 @@
 //
 // Columns of one length stand for tables: rows[i] is { proc[i], vcpu[i], ... }.
 //   capture  path, host, release, vmprof, event, trigger, period, random (true: period is a mean), cpus, start_ms, seconds,
+//            cpi_estimator ('two-events'; 'counts': cycles and instructions are those since the sample before; absent: there are none),
 //            sample_ns (time that a sample stands for; 0: the event does not count time), others
 //   domains  name, agent, total, guest, with_process, with_function
 //   procs    domain, name, pid (-1 none or several), count
@@ -80,6 +81,7 @@ export function load(text) {
 	for (const dom of d.domains)
 		dom.name = shown(dom.name);
 	d.domains = d.domains.map((_, i) => domain(d, i));
+	d.counted = d.capture.cpi_estimator === 'counts';
 	d.seconds = (samples) => samples * d.capture.sample_ns / 1e9;
 	return d;
 }

@@ -53,7 +53,7 @@ export function icicle(d, dom) {
 		if (node.parent && node.parent !== root)
 			parts.push(`${percent(node.value, node.parent.value)} of ${node.parent.data.name}`);
 		if (s.instructions)
-			parts.push(`CPI ${cpi(s.cycles, s.instructions)}`);
+			parts.push(`CPI ${cpi(s.cycles, s.instructions)}${d.counted ? ' by counts' : ''}`);
 		return parts.join(' · ');
 	}
 

@@ -127,5 +127,6 @@ export function tables(d, dom) {
 	choose(kind);
 	return el('div', {}, el('div', { class: 'tools' }, bar, el('span', { class: 'grow' }),
 		el('label', {}, el('span', {}, 'Search'), search)), el('div', { class: 'under' }, found),
-	el('div', { class: 'scroll table', id: 'list', role: 'tabpanel', tabindex: 0, 'aria-label': 'List' }, el('table', {}, el('thead', {}, head), body)), more);
+	el('div', { class: 'scroll table', id: 'list', role: 'tabpanel', tabindex: 0, 'aria-label': 'List' }, el('table', {}, el('thead', {}, head), body)), more,
+	d.counted ? el('p', { class: 'quiet how' }, 'CPI is by counts since the sample before, whatever ran in between: a row’s is mixed with others’. vmprof start --cpi tells its own.') : null);
 }
