@@ -4,7 +4,9 @@
  * functions; below a function only the blocks that hold the address are entered.
  *
  * A file may lie about siblings and nest without end: entries that are looked
- * at are counted, depth is bounded.
+ * at are counted, depth is bounded.  It may name other files, which libdw would
+ * open wherever they are: what is shared with others (dwz) is found by us, and
+ * nothing is asked here that makes libdw look for a skeleton's .dwo.
  */
 #include "model/dwarf.h"
 
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/elfdebug.h"
 #include "model/vec.h"
 
 #define UNITS_MAX	(1U << 20)
@@ -36,8 +39,17 @@ struct unit {
 	struct ranges functions;
 };
 
-struct vmp_dwarf {
+/* One file as libdw has it */
+struct source {
+	struct vmp_elffile image;	/* what of it was packed; without elf where nothing was */
 	Dwarf *dw;
+};
+
+struct vmp_dwarf {
+	struct vmp_unpack *unpack;
+	struct source own;
+	struct source shared;		/* with other files, or nothing */
+	struct vmp_elffile shared_file;
 	VMP_VEC(struct unit) units;
 	struct ranges by_addr;	/* die: number of the unit */
 	uint32_t left;		/* entries that may still be looked at */
@@ -97,7 +109,7 @@ static int read_units(struct vmp_dwarf *d)
 	Dwarf_Die die;
 	int err;
 
-	while (d->units.nr < UNITS_MAX && !dwarf_get_units(d->dw, cu, &next, NULL, NULL, &die, NULL)) {
+	while (d->units.nr < UNITS_MAX && !dwarf_get_units(d->own.dw, cu, &next, NULL, NULL, &die, NULL)) {
 		struct unit u = { .die = dwarf_dieoffset(&die) };
 
 		cu = next;
@@ -113,12 +125,8 @@ static int read_units(struct vmp_dwarf *d)
 	return 0;
 }
 
-/*
- * May libdw have the file?  Compressed sections are not read: it would unpack
- * all of them at once, up to a thousand times the file's size, and change their
- * headers in the file's read-only mapping.
- */
-static int harmless(const struct vmp_elffile *f)
+/* Of which section of that name libdw takes the lines does not matter: none may be too long. */
+static int has_long_lines(const struct vmp_elffile *f)
 {
 	Elf_Data *names = NULL;
 	Elf_Scn *scn = NULL;
@@ -129,31 +137,84 @@ static int harmless(const struct vmp_elffile *f)
 	if (!elf_getshdrstrndx(f->elf, &shstrndx))
 		names = elf_getdata(elf_getscn(f->elf, shstrndx), NULL);
 	while ((scn = elf_nextscn(f->elf, scn))) {
-		if (!gelf_getshdr(scn, &sh))
-			return 0;
-		name = vmp_elffile_string(names, sh.sh_name);
-		if ((sh.sh_flags & SHF_COMPRESSED) || (name && !strncmp(name, ".zdebug", 7)) ||
-		    (name && !strcmp(name, ".debug_line") && sh.sh_size > LINE_MAX_BYTES))
-			return 0;
+		name = gelf_getshdr(scn, &sh) ? vmp_elffile_string(names, sh.sh_name) : NULL;
+		if (name && !strcmp(name, ".debug_line") && sh.sh_size > LINE_MAX_BYTES)
+			return 1;
 	}
-	return 1;
+	return 0;
 }
 
-int vmp_dwarf_open(struct vmp_dwarf **out, const struct vmp_elffile *f)
+/*
+ * Let libdw have the file, or what of it was packed.  It would unpack sections
+ * itself, without a bound, and change their headers in memory: so it never
+ * gets a file with packed ones.
+ */
+static int open_source(struct source *s, const struct vmp_elffile *f, struct vmp_unpack *u)
+{
+	int err = vmp_unpack_dwarf(f, u, &s->image);
+
+	if (err && err != -ENOENT)
+		return err;
+	if (!err) {
+		vmp_unpack_hold(u, s->image.len);
+		f = &s->image;
+	}
+	if (has_long_lines(f))
+		return -EFBIG;
+	s->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	return s->dw ? 0 : -ENOENT;
+}
+
+static void close_source(struct source *s, struct vmp_unpack *u)
+{
+	dwarf_end(s->dw);
+	vmp_unpack_release(u, s->image.len);
+	vmp_elffile_close(&s->image);
+	s->dw = NULL;
+}
+
+/*
+ * What the file shares with others.  It is always set: else libdw opens the
+ * path that the file says, be it a device.  Without it some names are missing.
+ */
+static int open_shared(struct vmp_dwarf *d, const struct vmp_elffile *f)
+{
+	int err = vmp_elfdebug_shared(f, &d->shared_file);
+
+	if (!err) {
+		err = open_source(&d->shared, &d->shared_file, d->unpack);
+		if (err)
+			close_source(&d->shared, d->unpack);
+	}
+	if (err && err != -ENOMEM) {
+		err = vmp_unpack_nothing(&d->shared.image);
+		if (!err) {
+			vmp_unpack_hold(d->unpack, d->shared.image.len);
+			d->shared.dw = dwarf_begin_elf(d->shared.image.elf, DWARF_C_READ, NULL);
+			err = d->shared.dw ? 0 : -ENOMEM;
+		}
+	}
+	if (!err)
+		dwarf_setalt(d->own.dw, d->shared.dw);
+	return err;
+}
+
+int vmp_dwarf_open(struct vmp_dwarf **out, const struct vmp_elffile *f, struct vmp_unpack *u)
 {
 	struct vmp_dwarf *d;
-	GElf_Shdr sh;
 	int err;
 
-	if (!vmp_elffile_section(f, 0, ".debug_info", &sh) || sh.sh_type == SHT_NOBITS)
-		return -ENOENT;
-	if (!harmless(f))
+	if (!vmp_elffile_has_dwarf(f))
 		return -ENOENT;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	d->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
-	err = d->dw ? read_units(d) : -ENOENT;
+	d->unpack = u;
+	err = open_source(&d->own, f, u);
+	if (!err)
+		err = open_shared(d, f);
+	if (!err)
+		err = read_units(d);
 	if (err) {
 		vmp_dwarf_close(d);
 		return err;
@@ -277,10 +338,10 @@ int vmp_dwarf_frames(struct vmp_dwarf *d, uint64_t addr, struct vmp_frame *frame
 	if (!in)
 		return 0;
 	u = &d->units.v[in->die];
-	if (!dwarf_offdie(d->dw, u->die, &unit) || read_unit(d, u, &unit))
+	if (!dwarf_offdie(d->own.dw, u->die, &unit) || read_unit(d, u, &unit))
 		return 0;
 	in = find(&u->functions, addr);
-	if (!in || !dwarf_offdie(d->dw, in->die, &die))
+	if (!in || !dwarf_offdie(d->own.dw, in->die, &die))
 		return 0;
 	chain[nr++] = die;
 	d->left = ENTRIES_MAX;
@@ -312,6 +373,8 @@ void vmp_dwarf_close(struct vmp_dwarf *d)
 		vmp_vec_free(&d->units.v[i].functions.v);
 	vmp_vec_free(&d->units);
 	vmp_vec_free(&d->by_addr.v);
-	dwarf_end(d->dw);
+	close_source(&d->own, d->unpack);
+	close_source(&d->shared, d->unpack);
+	vmp_elffile_close(&d->shared_file);
 	free(d);
 }

@@ -7,7 +7,7 @@
 #ifndef VMP_DWARF_H
 #define VMP_DWARF_H
 
-#include "model/elffile.h"
+#include "model/unpack.h"
 
 #define VMP_FRAMES_MAX	64
 
@@ -21,8 +21,12 @@ struct vmp_frame {
 
 struct vmp_dwarf;
 
-/** vmp_dwarf_open() - Return: 0; -ENOENT the file has none; -ENOMEM. */
-int vmp_dwarf_open(struct vmp_dwarf **d, const struct vmp_elffile *f);
+/**
+ * vmp_dwarf_open() - Get ready to read what @f has.
+ * @u: Counts what is unpacked, and lives longer than @d; NULL: @f is the user's own file.
+ * Return: 0; -ENOENT the file has none; -EFBIG it is too large; -EBADMSG it is packed and cannot be unpacked; -ENOMEM.
+ */
+int vmp_dwarf_open(struct vmp_dwarf **d, const struct vmp_elffile *f, struct vmp_unpack *u);
 
 /**
  * vmp_dwarf_frames() - Functions that hold an address, the innermost first.

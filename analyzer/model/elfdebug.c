@@ -21,11 +21,11 @@
 #define MINI_MAX	(128ULL << 20)	/* unpacked */
 #define MINI_MEMORY	(128ULL << 20)	/* for unpacking */
 
-static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
+static int unpack(const Elf_Data *packed, size_t max, uint8_t **out, size_t *len)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
-	size_t room = packed->d_size < MINI_MAX / 8 ? packed->d_size * 4 + 4096 : MINI_MAX, larger;
-	uint8_t *buf = malloc(room), *more;
+	size_t room = packed->d_size < max / 8 ? packed->d_size * 4 + 4096 : max, larger;
+	uint8_t *buf = malloc(room + !room), *more;
 	lzma_ret ret = LZMA_OK;
 
 	if (!buf || lzma_stream_decoder(&s, MINI_MEMORY, 0) != LZMA_OK) {
@@ -37,8 +37,8 @@ static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
 	s.next_out = buf;
 	s.avail_out = room;
 	while (ret == LZMA_OK) {
-		if (!s.avail_out && room < MINI_MAX) {
-			larger = room < MINI_MAX / 2 ? 2 * room : MINI_MAX;
+		if (!s.avail_out && room < max) {
+			larger = room < max / 2 ? 2 * room : max;
 			more = realloc(buf, larger);
 			if (!more) {
 				ret = LZMA_MEM_ERROR;
@@ -55,14 +55,15 @@ static int unpack(const Elf_Data *packed, uint8_t **out, size_t *len)
 	lzma_end(&s);
 	if (ret != LZMA_STREAM_END) {
 		free(buf);
-		return ret == LZMA_MEM_ERROR ? -ENOMEM : -ENOEXEC;
+		return ret == LZMA_MEM_ERROR ? -ENOMEM : ret == LZMA_BUF_ERROR && *len == max ? -EFBIG : -ENOEXEC;
 	}
 	*out = buf;
 	return 0;
 }
 
-int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini)
+int vmp_elfdebug_mini(const struct vmp_elffile *f, const struct vmp_unpack *u, struct vmp_elffile *mini)
 {
+	uint64_t room = vmp_unpack_room(u);
 	GElf_Shdr sh;
 	Elf_Scn *scn = vmp_elffile_section(f, SHT_PROGBITS, ".gnu_debugdata", &sh);
 	Elf_Data *packed = vmp_elffile_data(scn, &sh);
@@ -72,7 +73,7 @@ int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini)
 
 	if (!packed)
 		return -ENOENT;
-	err = unpack(packed, &buf, &len);
+	err = unpack(packed, room < MINI_MAX ? room : MINI_MAX, &buf, &len);
 	if (err)
 		return err;
 	err = vmp_elffile_memory(mini, buf, len);
@@ -96,8 +97,7 @@ static int fits(const struct wanted *w, const struct vmp_elffile *f)
 	/* an ELF file without sections for it has nothing to tell */
 	GElf_Shdr sh;
 
-	if (!vmp_elffile_section(f, SHT_SYMTAB, NULL, &sh) &&
-	    !vmp_elffile_section(f, 0, ".debug_info", &sh))
+	if (!vmp_elffile_section(f, SHT_SYMTAB, NULL, &sh) && !vmp_elffile_has_dwarf(f))
 		return 0;
 	if (w->of->build_id_len && f->build_id_len)
 		return w->of->build_id_len == f->build_id_len &&
@@ -207,6 +207,44 @@ int vmp_elfdebug_by_id(const struct vmp_elffile *f, struct vmp_elffile *debug)
 	struct wanted w = { .of = f, .folder = VMP_BELOW_HOST };
 
 	return in_roots(&w, debug, NULL);
+}
+
+/* Where the link says, but for the folders before: "/usr/lib/debug/.dwz/NAME", "../../.dwz/NAME" */
+static int in_dwz(const struct wanted *w, struct vmp_elffile *shared, const char *name)
+{
+	const char *root = vmp_elfdebug_path(w->folder), *rest = strstr(name, "/.dwz/");
+	int err = -ENOENT;
+	size_t len;
+
+	if (!rest || strstr(rest, "/../"))
+		return -ENOENT;
+	for (; err == -ENOENT && *root; root += len + (root[len] == ':')) {
+		len = strcspn(root, ":");
+		if (len)
+			err = try_join(w, shared, root, len, rest, "");
+	}
+	return err;
+}
+
+int vmp_elfdebug_shared(const struct vmp_elffile *f, struct vmp_elffile *shared)
+{
+	GElf_Shdr sh;
+	Elf_Data *d = vmp_elffile_data(vmp_elffile_section(f, SHT_PROGBITS, ".gnu_debugaltlink", &sh), &sh);
+	const char *name = vmp_elffile_string(d, 0);
+	struct vmp_elffile of = { 0 };
+	const struct wanted w = { .of = &of, .folder = VMP_BELOW_HOST };
+	size_t id_at;
+	int err;
+
+	if (!name)
+		return -ENOENT;
+	id_at = strlen(name) + 1;
+	of.build_id_len = d->d_size - id_at;
+	if (!of.build_id_len || of.build_id_len > VMP_BUILD_ID_BYTES)
+		return -ENOENT;
+	memcpy(of.build_id, (const char *)d->d_buf + id_at, of.build_id_len);
+	err = in_roots(&w, shared, NULL);
+	return err == -ENOENT ? in_dwz(&w, shared, name) : err;
 }
 
 int vmp_elfdebug_find(const struct vmp_elffile *f, int folder, const char *path, const char *name,

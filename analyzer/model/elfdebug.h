@@ -6,15 +6,16 @@
 #ifndef VMP_ELFDEBUG_H
 #define VMP_ELFDEBUG_H
 
-#include "model/elffile.h"
+#include "model/unpack.h"
 
 #define VMP_DEBUG_PATH	"/usr/lib/debug"
 
 /**
  * vmp_elfdebug_mini() - Unpack .gnu_debugdata.
- * Return: 0; -ENOENT there is none; -ENOEXEC nothing useful is in it; -ENOMEM.
+ * @u: What else is unpacked.  The caller holds mini->len bytes.
+ * Return: 0; -ENOENT there is none; -ENOEXEC nothing useful is in it; -EFBIG; -ENOMEM.
  */
-int vmp_elfdebug_mini(const struct vmp_elffile *f, struct vmp_elffile *mini);
+int vmp_elfdebug_mini(const struct vmp_elffile *f, const struct vmp_unpack *u, struct vmp_elffile *mini);
 
 /**
  * vmp_elfdebug_path() - The folders that debug files lie below, with colons between them.
@@ -27,6 +28,15 @@ int vmp_elfdebug_open(const struct vmp_elffile *f, const char *path, struct vmp_
 
 /** vmp_elfdebug_by_id() - Open the debug file of @f that this host has by build-id.  Return: the same. */
 int vmp_elfdebug_by_id(const struct vmp_elffile *f, struct vmp_elffile *debug);
+
+/**
+ * vmp_elfdebug_shared() - Open what @f has in common with other debug files (.gnu_debugaltlink), as dwz makes it.
+ *
+ * The host's only, below the folders of vmp_elfdebug_path(), by build-id or in .dwz there; the link may come from a guest.
+ *
+ * Return: 0, -ENOENT, -ENOMEM.
+ */
+int vmp_elfdebug_shared(const struct vmp_elffile *f, struct vmp_elffile *shared);
 
 /**
  * vmp_elfdebug_find() - Open the separate debug file.

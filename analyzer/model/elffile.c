@@ -78,6 +78,14 @@ Elf_Scn *vmp_elffile_section(const struct vmp_elffile *f, unsigned int type, con
 	return NULL;
 }
 
+int vmp_elffile_has_dwarf(const struct vmp_elffile *f)
+{
+	GElf_Shdr sh;
+
+	return (vmp_elffile_section(f, 0, ".debug_info", &sh) || vmp_elffile_section(f, 0, ".zdebug_info", &sh)) &&
+	       sh.sh_type != SHT_NOBITS;
+}
+
 Elf_Data *vmp_elffile_data(Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *d = scn && sh->sh_type != SHT_NOBITS ? elf_getdata(scn, NULL) : NULL;

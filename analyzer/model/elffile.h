@@ -47,6 +47,9 @@ void vmp_elffile_close(struct vmp_elffile *f);
  */
 Elf_Scn *vmp_elffile_section(const struct vmp_elffile *f, unsigned int type, const char *name, GElf_Shdr *sh);
 
+/** vmp_elffile_has_dwarf() - Has it functions and lines in DWARF, packed or not? */
+int vmp_elffile_has_dwarf(const struct vmp_elffile *f);
+
 /** vmp_elffile_data() - Its bytes, borrowed; NULL when it has none in the file. */
 Elf_Data *vmp_elffile_data(Elf_Scn *scn, const GElf_Shdr *sh);
 

@@ -46,6 +46,7 @@ struct vmp_elf {
 	VMP_VEC(char *) made;	/* names that are not in the file */
 	struct vmp_dwarf *dwarf;
 	uint64_t dwarf_bias;
+	struct vmp_unpack *unpack;
 	int dwarf_tried;
 };
 
@@ -327,13 +328,15 @@ static int read_all(struct vmp_elf *e, const struct vmp_elf_place *place)
 	e->stripped = !vmp_elffile_section(&e->file, SHT_SYMTAB, NULL, &sh);
 	err = read_file(e, &e->file, 0);
 	if (!err && e->stripped) {
-		err = vmp_elfdebug_mini(&e->file, &e->mini);
+		err = vmp_elfdebug_mini(&e->file, e->unpack, &e->mini);
+		vmp_unpack_hold(e->unpack, e->mini.len);
+		vmp_unpack_tell(e->unpack, err);
 		if (!err)
 			err = read_file(e, &e->mini, 0);
-		if (err == -ENOENT || err == -ENOEXEC)
+		if (err == -ENOENT || err == -ENOEXEC || err == -EFBIG)
 			err = 0;
 	}
-	if (!err && place && (e->stripped || !vmp_elffile_section(&e->file, 0, ".debug_info", &sh))) {
+	if (!err && place && (e->stripped || !vmp_elffile_has_dwarf(&e->file))) {
 		err = find_debug(e, place);
 		if (!err) {
 			e->debug_bias = bias_of(&e->file, &e->debug);
@@ -366,7 +369,7 @@ static int finish(struct vmp_elf **out, struct vmp_elf *e, const struct vmp_elf_
 	return 0;
 }
 
-int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
+int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len, struct vmp_unpack *u)
 {
 	struct vmp_elf *e = calloc(1, sizeof(*e));
 	int err;
@@ -378,6 +381,7 @@ int vmp_elf_open_memory(struct vmp_elf **out, const void *data, size_t len)
 		free(e);
 		return err;
 	}
+	e->unpack = u;
 	return finish(out, e, NULL);
 }
 
@@ -403,6 +407,7 @@ int vmp_elf_open_place(struct vmp_elf **out, const struct vmp_elf_place *place)
 		free(e);
 		return err;
 	}
+	e->unpack = place->unpack;
 	return finish(out, e, place);
 }
 
@@ -553,9 +558,16 @@ const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len)
 
 struct vmp_dwarf *vmp_elf_dwarf(struct vmp_elf *e, uint64_t *bias)
 {
-	if (!e->dwarf_tried && vmp_dwarf_open(&e->dwarf, &e->file) && e->debug.elf) {
-		e->dwarf_bias = e->debug_bias;
-		vmp_dwarf_open(&e->dwarf, &e->debug);
+	int err, other;
+
+	if (!e->dwarf_tried) {
+		err = vmp_dwarf_open(&e->dwarf, &e->file, e->unpack);
+		if (err && e->debug.elf) {
+			e->dwarf_bias = e->debug_bias;
+			other = vmp_dwarf_open(&e->dwarf, &e->debug, e->unpack);
+			err = other == -ENOENT ? err : other;
+		}
+		vmp_unpack_tell(e->unpack, err);
 	}
 	e->dwarf_tried = 1;
 	*bias = e->dwarf_bias;
@@ -589,6 +601,7 @@ void vmp_elf_close(struct vmp_elf *e)
 	vmp_symtab_free(&e->symtab);
 	vmp_dwarf_close(e->dwarf);
 	vmp_elffile_close(&e->debug);
+	vmp_unpack_release(e->unpack, e->mini.len);
 	vmp_elffile_close(&e->mini);
 	vmp_elffile_close(&e->file);
 	free(e);

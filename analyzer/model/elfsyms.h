@@ -15,6 +15,7 @@
 
 struct vmp_elf;
 struct vmp_debuginfod;
+struct vmp_unpack;
 
 /* Where a file lies, and where else its debug file may */
 struct vmp_elf_place {
@@ -24,6 +25,7 @@ struct vmp_elf_place {
 	int sysroot;		/* folder with that machine's files, VMP_BELOW_HOST: none */
 	struct vmp_debuginfod *server;	/* to be asked for a debug file that is nowhere; NULL */
 	int lines;		/* not only for names: for source lines, too */
+	struct vmp_unpack *unpack;	/* what may be unpacked; outlives the file; NULL: it is the user's own */
 	const uint8_t *build_id;	/* that the file must have */
 	size_t build_id_len;	/* 0: any */
 };
@@ -40,8 +42,8 @@ int vmp_elf_open(struct vmp_elf **e, const char *path);
  */
 int vmp_elf_open_place(struct vmp_elf **e, const struct vmp_elf_place *place);
 
-/** vmp_elf_open_memory() - The same of @len bytes at @data, which must outlive it. */
-int vmp_elf_open_memory(struct vmp_elf **e, const void *data, size_t len);
+/** vmp_elf_open_memory() - The same of @len bytes at @data, which must outlive it. @u: As vmp_elf_place.unpack. */
+int vmp_elf_open_memory(struct vmp_elf **e, const void *data, size_t len, struct vmp_unpack *u);
 
 /**
  * vmp_elf_vaddr() - Link-time address of a file offset.

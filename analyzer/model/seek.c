@@ -176,7 +176,7 @@ int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *nam
 	struct search q = {
 		.s = s, .f = f, .place = {
 			.name = name, .sysroot = s ? s->sysroot : VMP_BELOW_HOST,
-			.server = s ? s->server : NULL, .lines = lines,
+			.server = s ? s->server : NULL, .lines = lines, .unpack = s ? &s->unpack : NULL,
 			.build_id = f->build_id, .build_id_len = f->build_id_len,
 		},
 	};
@@ -194,7 +194,7 @@ int vmp_seek_host(struct vmp_seek *s, const char *path, int lines, struct vmp_el
 {
 	const struct vmp_elf_place place = {
 		.folder = VMP_BELOW_HOST, .path = path, .name = path, .sysroot = VMP_BELOW_HOST,
-		.server = s ? s->server : NULL, .lines = lines,
+		.server = s ? s->server : NULL, .lines = lines, .unpack = s ? &s->unpack : NULL,
 	};
 
 	return vmp_elf_open_place(e, &place);

@@ -15,6 +15,7 @@
 #include "model/debuginfod.h"
 #include "model/elfsyms.h"
 #include "model/machine.h"
+#include "model/unpack.h"
 
 /* What became of the files that were looked for below the sysroot */
 enum vmp_sought {
@@ -31,6 +32,7 @@ struct vmp_seek {
 	int sysroot;			/* of vmp_below_folder(), VMP_BELOW_HOST: none */
 	struct vmp_debuginfod *server;	/* NULL: none is asked */
 	uint64_t sought[VMP_SOUGHT_NR];
+	struct vmp_unpack unpack;
 };
 
 /** vmp_sought_key() - "other_build" */

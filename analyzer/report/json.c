@@ -145,12 +145,15 @@ static void losses(FILE *out, const struct vmp_model *m)
 	fprintf(out, "\"at_stop\":%s}", m->driver.at_stop ? "true" : "false");
 }
 
-/* Files that were looked for beside the object cache; nothing where none was */
+/* Files that were looked for beside the object cache, or not read; nothing where none was */
 static void files(FILE *out, const struct vmp_seek *s)
 {
+	uint64_t unread = 0;
 	int i;
 
-	if (!s || (s->sysroot == VMP_BELOW_HOST && !s->server))
+	for (i = 0; s && i < VMP_UNREAD_NR; i++)
+		unread += s->unpack.unread[i];
+	if (!s || (s->sysroot == VMP_BELOW_HOST && !s->server && !unread))
 		return;
 	fputs(",\n", out);
 	key(out, "files");
@@ -161,6 +164,9 @@ static void files(FILE *out, const struct vmp_seek *s)
 	for (i = 0; i < VMP_DEBUGINFOD_ANSWERS; i++)
 		(i + 1 < VMP_DEBUGINFOD_ANSWERS ? number : last)(out, vmp_debuginfod_key(i), s->server ?
 								 vmp_debuginfod_count(s->server, i) : 0);
+	fputs(",\"unread\":{", out);
+	for (i = 0; i < VMP_UNREAD_NR; i++)
+		(i + 1 < VMP_UNREAD_NR ? number : last)(out, vmp_unread_key(i), s->unpack.unread[i]);
 	fputc('}', out);
 }
 

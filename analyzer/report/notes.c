@@ -273,6 +273,8 @@ static void files(struct notes *n, const struct vmp_seek *s)
 		note(n, "%s", line);
 	if (*vmp_seek_asked(s, line, sizeof(line)))
 		note(n, "%s", line);
+	if (s && *vmp_unpack_unread(&s->unpack, line, sizeof(line)))
+		note(n, "%s", line);
 }
 
 static void file_end(struct notes *n, const struct vmp_model *m)

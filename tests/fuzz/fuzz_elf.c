@@ -7,8 +7,12 @@
 #include "model/demangle.h"
 #include "model/dwarf.h"
 #include "model/elfsyms.h"
+#include "model/unpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* That much may be unpacked here: a fuzzer has no time for more. */
+#define ROOM	(1U << 20)
 
 /* No string is longer than what the file can hold, be it packed. */
 static const size_t size_limit = 1U << 30;
@@ -33,12 +37,13 @@ static void ask_dwarf(struct vmp_elf *e, uint64_t vaddr)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct vmp_unpack u = { .held = VMP_UNPACK_ALL - ROOM };
 	const struct vmp_symbol *s;
 	struct vmp_elf *e;
 	uint64_t at, vaddr;
 	char buf[256];
 
-	if (vmp_elf_open_memory(&e, data, size))
+	if (vmp_elf_open_memory(&e, data, size, &u))
 		return 0;
 	for (at = 0; at < size + 4096; at += 16) {
 		if (vmp_elf_vaddr(e, at, &vaddr))
@@ -52,6 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (s)
 			ask_dwarf(e, vaddr);
 	}
+	if (u.held > VMP_UNPACK_ALL + 4096)
+		abort();
 	vmp_elf_close(e);
+	if (u.held != VMP_UNPACK_ALL - ROOM)
+		abort();
 	return 0;
 }

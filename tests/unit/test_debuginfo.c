@@ -12,10 +12,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
 
 #include "model/dwarf.h"
 #include "model/elfsyms.h"
 #include "model/resolve.h"
+#include "model/unpack.h"
 #include "report/profile.h"
 #include "util/below.h"
 
@@ -72,13 +75,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static uint64_t nm(const char *symbol)
+static uint64_t nm_of(const char *name, const char *symbol)
 {
 	char cmd[256], line[256];
 	uint64_t addr;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "nm %s/lib.so | grep ' %s$'", dir, symbol);
+	snprintf(cmd, sizeof(cmd), "nm %s/%s | grep ' %s$'", dir, name, symbol);
 	f = popen(cmd, "r");
 	assert_non_null(f);
 	assert_non_null(fgets(line, sizeof(line), f));
@@ -86,6 +89,11 @@ static uint64_t nm(const char *symbol)
 	pclose(f);
 	assert_true(addr > 0);
 	return addr;
+}
+
+static uint64_t nm(const char *symbol)
+{
+	return nm_of("lib.so", symbol);
 }
 
 /* What the file, which lies at @name in its guest, calls an address */
@@ -348,7 +356,7 @@ static void check_frames(const char *judge)
 	FILE *f;
 
 	assert_int_equal(vmp_elf_open(&e, file), 0);
-	sym = vmp_elf_symbol(e, nm("visible"));
+	sym = vmp_elf_symbol(e, nm_of(judge, "visible"));
 	assert_non_null(sym);
 	start = sym->start;
 	end = sym->end;
@@ -388,31 +396,417 @@ static void test_frames(void **state)
 	check_frames("lib.so");
 }
 
-/* The library has no DWARF that is read. */
-static void check_refused(void)
+/* ------------------------------------------------------------------ packed */
+
+/* Open the library as a guest's. */
+static struct vmp_elf *opened(struct vmp_unpack *u)
 {
+	const struct vmp_elf_place place = {
+		.folder = VMP_BELOW_HOST, .path = file, .name = "/usr/lib/lib.so", .sysroot = VMP_BELOW_HOST, .unpack = u,
+	};
+	struct vmp_elf *e;
+
+	assert_int_equal(vmp_elf_open_place(&e, &place), 0);
+	return e;
+}
+
+/* The library has no DWARF that is read, for one reason; its symbols are there. */
+static void check_refused(enum vmp_unread why)
+{
+	struct vmp_unpack u = { 0 };
+	struct vmp_elf *e = opened(&u);
+	uint64_t bias;
+
+	assert_non_null(vmp_elf_symbol(e, nm("visible")));
+	assert_null(vmp_elf_dwarf(e, &bias));
+	assert_null(vmp_elf_dwarf(e, &bias));
+	assert_int_equal(u.unread[why], 1);
+	assert_int_equal(u.unread[VMP_UNREAD_LARGE] + u.unread[VMP_UNREAD_BROKEN], 1);
+	vmp_elf_close(e);
+	assert_int_equal(u.held, 0);
+}
+
+/* Change a section of the library: its bytes and its header. */
+static void change(const char *section, void (*fn)(Elf64_Shdr *sh, uint8_t *data, uint64_t arg), uint64_t arg)
+{
+	size_t len, i;
+	uint8_t *img = gen_read(file, &len);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)img;
+	Elf64_Shdr *sh = (Elf64_Shdr *)(img + h->e_shoff);
+	const char *names = (const char *)img + sh[h->e_shstrndx].sh_offset;
+	int found = 0;
+
+	for (i = 1; i < h->e_shnum; i++) {
+		if (section && strcmp(names + sh[i].sh_name, section))
+			continue;
+		fn(&sh[i], img + sh[i].sh_offset, arg);
+		found++;
+	}
+	assert_true(found > 0);
+	gen_write(file, img, len);
+	free(img);
+}
+
+static void claims(Elf64_Shdr *sh, uint8_t *data, uint64_t bytes)
+{
+	assert_true(sh->sh_flags & SHF_COMPRESSED);
+	((Elf64_Chdr *)data)->ch_size += bytes;
+}
+
+static void claims_gnu(Elf64_Shdr *sh, uint8_t *data, uint64_t bytes)
+{
+	(void)sh;
+	assert_memory_equal(data, "ZLIB", 4);
+	for (bytes += data[11]; bytes > 255; bytes = 0)
+		data[4] = 1;			/* 2^56 bytes */
+	data[11] = (uint8_t)bytes;
+}
+
+static void is_packed_by(Elf64_Shdr *sh, uint8_t *data, uint64_t how)
+{
+	assert_true(sh->sh_flags & SHF_COMPRESSED);
+	((Elf64_Chdr *)data)->ch_type = (Elf64_Word)how;
+}
+
+static void is_shorter(Elf64_Shdr *sh, uint8_t *data, uint64_t bytes)
+{
+	(void)data;
+	sh->sh_size -= bytes;
+}
+
+static void has_only(Elf64_Shdr *sh, uint8_t *data, uint64_t bytes)
+{
+	(void)data;
+	sh->sh_size = bytes;
+}
+
+static void is_damaged(Elf64_Shdr *sh, uint8_t *data, uint64_t at)
+{
+	data[sh->sh_size - at] ^= 0x55;
+}
+
+static void says_packed(Elf64_Shdr *sh, uint8_t *data, uint64_t size)
+{
+	const Elf64_Chdr h = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = size, .ch_addralign = 1 };
+
+	if (sh->sh_flags & SHF_ALLOC && sh->sh_type != SHT_NOTE)
+		return;			/* else it is another program */
+	sh->sh_flags |= SHF_COMPRESSED;
+	if (sh->sh_type != SHT_NOBITS && sh->sh_size >= sizeof(h))
+		memcpy(data, &h, sizeof(h));
+}
+
+static const struct {
+	const char *how, *looks;
+} forms[] = {
+	{ "zlib-gabi", "debug_info .* C " }, { "zlib-gnu", "zdebug_info" }, { "zstd", "debug_info .* C " },
+};
+
+/* Make it anew, packed; "whole" is the same, not packed.  Return: 0 objcopy knows no such way. */
+static int pack(const char *flags, const char *how, const char *looks)
+{
+	compile(flags);
+	sh("cp lib.so whole");
+	if (gen_run(dir, "objcopy --compress-debug-sections=%s lib.so 2>/dev/null", how)) {
+		assert_string_equal(how, "zstd");
+		return 0;
+	}
+	sh("readelf -SW lib.so | grep -q '%s'", looks);
+	return 1;
+}
+
+/* Functions and lines are those of a file that is not packed. */
+static void test_packed(void **state)
+{
+	static const char *const dwarfs[] = { "-gdwarf-5", "-gdwarf-4" };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		for (j = 0; j < 2; j++) {
+			if (!pack(dwarfs[j], forms[i].how, forms[i].looks))
+				break;
+			check_frames("whole");
+			/* as a debug file, with and without the symbols in it */
+			sh("objcopy --only-keep-debug lib.so lib.so.debug && strip -g lib.so");
+			check_frames("whole");
+			sh("strip lib.so");
+			check_frames("whole");
+			sh("rm lib.so.debug");
+		}
+	}
+	/* .zdebug_* that somebody has unpacked already */
+	compile("");
+	sh("cp lib.so whole && for s in info abbrev line str; do objcopy --rename-section .debug_$s=.zdebug_$s lib.so; done");
+	check_frames("whole");
+}
+
+/* What cannot be unpacked to what it says is refused as a whole. */
+static void test_packed_badly(void **state)
+{
+	(void)state;
+	pack("", "zlib-gabi", "");
+	change(".debug_str", claims, 1);
+	check_refused(VMP_UNREAD_BROKEN);
+	change(".debug_str", claims, (uint64_t)-2);
+	check_refused(VMP_UNREAD_BROKEN);
+	change(".debug_str", claims, 1);
+	check_frames("whole");
+	change(".debug_str", claims, 200 << 20);
+	check_refused(VMP_UNREAD_BROKEN);
+	change(".debug_str", claims, 1ULL << 40);
+	check_refused(VMP_UNREAD_LARGE);
+	change(".debug_str", claims, UINT64_MAX - (1ULL << 40) - (300 << 20));
+	check_refused(VMP_UNREAD_LARGE);
+	pack("", "zlib-gabi", "");
+	change(".debug_line", claims, 300 << 20);
+	check_refused(VMP_UNREAD_LARGE);
+	pack("", "zlib-gabi", "");
+	change(".debug_info", is_shorter, 5);
+	check_refused(VMP_UNREAD_BROKEN);
+	pack("", "zlib-gabi", "");
+	change(".debug_info", has_only, sizeof(Elf64_Chdr) - 1);
+	check_refused(VMP_UNREAD_BROKEN);
+	pack("", "zlib-gabi", "");
+	change(".debug_info", is_damaged, 20);
+	check_refused(VMP_UNREAD_BROKEN);
+	pack("", "zlib-gabi", "");
+	change(".debug_abbrev", is_packed_by, 7);
+	check_refused(VMP_UNREAD_BROKEN);
+
+	pack("", "zlib-gnu", "");
+	change(".zdebug_str", claims_gnu, 1);
+	check_refused(VMP_UNREAD_BROKEN);
+	change(".zdebug_str", claims_gnu, 1000);
+	check_refused(VMP_UNREAD_LARGE);
+	pack("", "zlib-gnu", "");
+	change(".zdebug_line", is_shorter, 5);
+	check_refused(VMP_UNREAD_BROKEN);
+
+	if (pack("", "zstd", "")) {
+		change(".debug_str", claims, 1);
+		check_refused(VMP_UNREAD_BROKEN);
+		change(".debug_str", claims, (uint64_t)-2);
+		check_refused(VMP_UNREAD_BROKEN);
+		change(".debug_str", claims, 1);
+		change(".debug_info", is_shorter, 5);
+		check_refused(VMP_UNREAD_BROKEN);
+	}
+}
+
+/* Make the library one that unpacks to @mib MiB of nothing in a section. */
+static void make_bomb(const char *section, int mib, const char *how)
+{
+	compile("");
+	sh("cp lib.so whole && objcopy -O binary -j %s --set-section-flags %s=alloc lib.so long && truncate -s +%dM long && "
+	   "objcopy --update-section %s=long lib.so && objcopy --compress-debug-sections=%s lib.so && rm long && test $(stat -c %%s lib.so) -lt 1000000",
+	   section, section, mib, section, how);
+}
+
+static long peak_mib(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return used.ru_maxrss >> 10;
+}
+
+static void test_bomb(void **state)
+{
+	struct vmp_unpack u = { 0 };
+	struct vmp_elf *e[4];
+	char line[128];
+	uint64_t bias;
+	int i;
+
+	(void)state;
+	make_bomb(".debug_str", 300, "zlib-gabi");
+	check_refused(VMP_UNREAD_LARGE);
+	/* a little of each is too much together */
+	make_bomb(".debug_str", 130, "zlib-gabi");
+	check_frames("whole");
+	change(".debug_line", claims, 130 << 20);
+	check_refused(VMP_UNREAD_LARGE);
+	/* what is not read does not count */
+	make_bomb(".debug_aranges", 600, "zlib-gabi");
+	check_frames("whole");
+	assert_in_range(peak_mib(), 1, 500);
+
+	/* all files together have a bound, too; what is closed does not count */
+	make_bomb(".debug_str", 200, "zlib-gabi");
+	for (i = 0; i < 4; i++)
+		e[i] = opened(&u);
+	assert_non_null(vmp_elf_dwarf(e[0], &bias));
+	assert_non_null(vmp_elf_dwarf(e[1], &bias));
+	assert_null(vmp_elf_dwarf(e[2], &bias));
+	assert_string_equal(vmp_unpack_unread(&u, line, sizeof(line)), "debugging information: 1 file too large to be read");
+	vmp_elf_close(e[0]);
+	assert_non_null(vmp_elf_dwarf(e[3], &bias));
+	assert_int_equal(u.unread[VMP_UNREAD_LARGE], 1);
+	for (i = 1; i < 4; i++)
+		vmp_elf_close(e[i]);
+	assert_int_equal(u.held, 0);
+	assert_in_range(peak_mib(), 1, 1023);
+}
+
+/* Mini-debuginfo of many files has the same bound. */
+static void test_mini_bombs(void **state)
+{
+	struct vmp_unpack u = { 0 };
+	struct vmp_elf *e[6];
+	uint64_t hidden;
+	int i;
+
+	(void)state;
+	compile("");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so full && echo hidden > keep && objcopy -S --keep-symbols=keep full mini && strip lib.so &&"
+	   "(cat mini && head -c 100000000 /dev/zero) | xz -0 > large && objcopy --add-section .gnu_debugdata=large lib.so");
+	for (i = 0; i < 6; i++) {
+		e[i] = opened(&u);
+		assert_string_equal(vmp_elf_symbol(e[i], hidden)->name, i < 5 ? "hidden" : unnamed(hidden));
+	}
+	assert_int_equal(u.unread[VMP_UNREAD_LARGE], 1);
+	for (i = 0; i < 6; i++)
+		vmp_elf_close(e[i]);
+	assert_int_equal(u.held, 0);
+}
+
+/* Sections that nobody packs say that they are packed, and of what size: nothing is unpacked. */
+static void test_all_packed(void **state)
+{
+	struct vmp_unpack u = { 0 };
 	struct vmp_elf *e;
 	uint64_t bias;
 
-	assert_int_equal(vmp_elf_open(&e, file), 0);
+	(void)state;
+	compile("");
+	change(".symtab", says_packed, 1ULL << 40);
+	change(".strtab", says_packed, 1ULL << 40);
+	change(".note.gnu.build-id", says_packed, 1ULL << 40);
+	e = opened(&u);
+	vmp_elf_symbol(e, 0x1000);
+	assert_non_null(vmp_elf_dwarf(e, &bias));
+	vmp_elf_close(e);
+	compile("");
+	change(NULL, says_packed, 200 << 20);
+	e = opened(&u);
+	vmp_elf_symbol(e, 0x1000);
 	assert_null(vmp_elf_dwarf(e, &bias));
 	vmp_elf_close(e);
 }
 
-/* Compressed sections are left alone, in both forms, and however little is in them. */
-static void test_compressed(void **state)
+/* ---------------------------------------------------------- other files */
+
+/* A function f whose name lies elsewhere: in what the file shares with others, or in a file that a skeleton names */
+#define UNIT(attrs, values, children) \
+	".text\n.globl f\nf: ret\nfe: nop\n" \
+	".section .debug_abbrev,\"\",@progbits\n" \
+	".uleb128 1, 0x11\n.byte 1\n.uleb128 0x11, 1, 0x12, 7, 0, 0\n" \
+	attrs \
+	".uleb128 0\n" \
+	".section .debug_info,\"\",@progbits\n" \
+	".long e - s\ns: .value 4\n.long 0\n.byte 8\n" \
+	".uleb128 1\n.quad f, fe - f\n" \
+	children \
+	".byte 0\ne:\n" \
+	values \
+	".section .note.GNU-stack,\"\",@progbits\n"
+
+static const char shares[] = UNIT(
+	".uleb128 2, 0x2e\n.byte 0\n.uleb128 3, 0x1f21, 0x11, 1, 0x12, 7, 0, 0\n", "",
+	".uleb128 2\n.long 1\n.quad f, fe - f\n");
+static const char shared[] = UNIT("", ".section .debug_str,\"\",@progbits\n.asciz \"\"\n.asciz \"shared_name\"\n", "");
+static const char skeleton[] = UNIT(
+	".uleb128 2, 0x2e\n.byte 0\n.uleb128 0x31, 0x10, 0x11, 1, 0x12, 7, 0, 0\n"
+	".uleb128 3, 0x11\n.byte 0\n.uleb128 0x2130, 8, 0x2131, 7, 0x11, 1, 0x12, 7, 0, 0\n",
+	".long e2 - s2\ns2: .value 4\n.long 0\n.byte 8\nk: .uleb128 3\n.asciz \"" "@DIR@/secret\"\n.quad 1\n.quad fe, 1\ne2:\n",
+	".uleb128 2\n.long k\n.quad f, fe - f\n");
+
+/* Make lib.so of it; @DIR@ in it is this folder. */
+static void assemble(const char *out, const char *text)
 {
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/y.s", dir);
+	gen_write(path, text, strlen(text));
+	sh("sed -i \"s,@DIR@,$(pwd),\" y.s && ${CC:-cc} -shared -nostdlib -Wl,--build-id=sha1 -o %s y.s", out);
+	snprintf(file, sizeof(file), "%s/lib.so", dir);
+}
+
+/* What DWARF calls f; was @secret opened? */
+static const char *called_f(int *secret)
+{
+	static char buf[64];
+	char path[160], events[4096];
+	struct vmp_frame frames[VMP_FRAMES_MAX];
+	int watch = inotify_init1(IN_NONBLOCK);
+	struct vmp_dwarf *d;
+	struct vmp_elf *e;
+	uint64_t bias;
+
+	snprintf(path, sizeof(path), "%s/secret", dir);
+	assert_true(watch >= 0);
+	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	assert_int_equal(vmp_elf_open(&e, file), 0);
+	d = vmp_elf_dwarf(e, &bias);
+	assert_non_null(d);
+	assert_int_equal(vmp_dwarf_frames(d, nm("f"), frames), 1);
+	vmp_dwarf_frames(d, nm("f") + 1, frames + 1);
+	snprintf(buf, sizeof(buf), "%s", frames[0].name ? frames[0].name : "(none)");
+	vmp_elf_close(e);
+	*secret = read(watch, events, sizeof(events)) > 0;
+	close(watch);
+	return buf;
+}
+
+/* The link to what is shared, with its build-id */
+static void link_to(const char *name)
+{
+	sh("(printf '%s\\0'; readelf -n common | sed -n 's/.*Build ID: //p' | sed 's/../\\\\x&/g' | xargs -0 printf | head -c 20) > link &&"
+	   "objcopy --add-section .gnu_debugaltlink=link --set-section-flags .gnu_debugaltlink=readonly lib.so", name);
+}
+
+/* Files that a file names are not opened, but for those that the host's administrator has put below its debug folders. */
+static void test_other_files(void **state)
+{
+	static const char *const forms_[] = { "none", "zlib-gabi" };
+	char secret[160];
+	int seen;
+	size_t i;
+
 	(void)state;
-	compile("");
-	sh("objcopy --compress-debug-sections=zlib lib.so && readelf -SW lib.so | grep -q ' C '");
-	check_refused();
-	compile("");
-	sh("head -c 64M /dev/zero > zeros && objcopy --update-section .debug_str=zeros lib.so && "
-	   "objcopy --compress-debug-sections=zlib lib.so && test $(stat -c %%s lib.so) -lt 1000000");
-	check_refused();
-	compile("");
-	sh("objcopy --rename-section .debug_str=.zdebug_str lib.so");
-	check_refused();
+	snprintf(secret, sizeof(secret), "%s/secret", dir);
+	assemble("common", shared);
+	sh("cp common secret");
+	for (i = 0; i < 2; i++) {
+		sh("rm -rf dbg && mkdir -p dbg/.dwz/sub");
+		assemble("lib.so", shares);
+		sh("objcopy --compress-debug-sections=%s lib.so", forms_[i]);
+		link_to(secret);
+		assert_string_equal(called_f(&seen), "(none)");
+		assert_false(seen);
+		sh("id=$(readelf -n common | sed -n 's/.*Build ID: //p') && d=dbg/.build-id/$(echo $id | cut -c1-2) &&"
+		   "mkdir -p $d && cp common $d/$(echo $id | cut -c3-).debug");
+		assert_string_equal(called_f(&seen), "shared_name");
+		assert_false(seen);
+		/* by name in .dwz; not another file that lies there */
+		sh("rm -r dbg/.build-id");
+		assemble("lib.so", shares);
+		link_to("/usr/lib/debug/.dwz/sub/x.debug");
+		assert_string_equal(called_f(&seen), "(none)");
+		sh("cp common dbg/.dwz/sub/x.debug");
+		assert_string_equal(called_f(&seen), "shared_name");
+		sh("objcopy -R .note.gnu.build-id dbg/.dwz/sub/x.debug");
+		assert_string_equal(called_f(&seen), "(none)");
+		sh("cp common dbg/x.debug");
+		assemble("lib.so", shares);
+		link_to("/usr/lib/debug/.dwz/../x.debug");
+		assert_string_equal(called_f(&seen), "(none)");
+	}
+	assemble("lib.so", skeleton);
+	assert_string_equal(called_f(&seen), "(none)");
+	assert_false(seen);
 }
 
 /* --------------------------------------------------------------- places */
@@ -527,7 +921,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
-		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_compressed), T(test_details),
+		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_packed), T(test_packed_badly),
+		T(test_bomb), T(test_mini_bombs), T(test_all_packed), T(test_other_files), T(test_details),
 		T(test_unknown),
 	};
 

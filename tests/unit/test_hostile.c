@@ -247,8 +247,14 @@ static void lie_with_lengths(void)
 	assert_int_equal(web02.vm.agent.counts.refused, refused + 12);
 }
 
+/* Files whose debugging information is a bomb */
+static uint64_t packed_g;		/* where their function g lies: two instructions, of 2 bytes and of 1 */
+#define PACKED		4
+#define PACKED_FILE(i)	(10 + (uint32_t)(i))
+#define PACKED_BASE(i)	(0x10000000 + 0x100000 * (uint64_t)(i))
+
 /* Up to its DONE: names of all kinds, web01's page tables, inode and build-id */
-static void hostile(size_t bomb_bytes)
+static void hostile(size_t bomb_bytes, size_t packed_bytes)
 {
 	static const char symbols[] = "ffffffff81000000 T " EVIL "\nffffffff81000000 T %n%s\nnonsense\n\n";
 	struct vmprof_hello hello = {
@@ -268,6 +274,9 @@ static void hostile(size_t bomb_bytes)
 	struct vmprof_task_layout tasks = { .tsc = 1500 + GEN_OFFSET, .linear_bytes = UINT64_MAX };
 	struct vmprof_agent_lost lost = { .count = { UINT64_MAX, 1 } };
 
+	char name[32];
+	int i;
+
 	lie_with_frames();
 	web02.seq = 0;
 	lie(VMPROF_MSG_HELLO, &hello, sizeof(hello), EVIL, sizeof(EVIL) - 1);
@@ -281,6 +290,11 @@ static void hostile(size_t bomb_bytes)
 	lie_file(1, 100, 12, 0xa0, EVIL_PATH);		/* web01's build-id */
 	lie_map(0x600000, 0x700000, 200, "/bomb", 5);
 	lie_file(2, 200, bomb_bytes, 0x20, "/bomb");
+	for (i = 0; i < PACKED; i++) {
+		snprintf(name, sizeof(name), "/packed%d", i);
+		lie_map(PACKED_BASE(i), PACKED_BASE(i) + 0x100000, 500 + (uint64_t)i, name, (uint32_t)strlen(name));
+		lie_file(PACKED_FILE(i), 500 + (uint64_t)i, packed_bytes, (uint8_t)(0x40 + i), name);
+	}
 	lie_map(0x800000, 0x900000, 300, "/endless", 8);
 	lie_file(3, 300, 4096, 0x30, "/endless");
 	lie_map(0xa00000, 0xb00000, 400, "/memfd:" EVIL, sizeof("/memfd:" EVIL) - 1);
@@ -325,8 +339,8 @@ static int need(void *arg, const struct vmp_needed *n)
 	return n->file ? vmp_fetch_add(&p->vm.fetch, n) : 0;
 }
 
-static char *bomb, *flood;
-static size_t bomb_len;
+static char *bomb, *flood, *packed;
+static size_t bomb_len, packed_len;
 static uint64_t bomb_f;		/* where its function f lies: two instructions, of 2 bytes and of 1 */
 #define FLOOD_BYTES	(4U << 20)
 
@@ -339,6 +353,8 @@ static void answer(uint32_t file)
 		send_object(1, "\177ELF and lies", 12, 12);
 	else if (file == 2)
 		send_object(2, bomb, bomb_len, bomb_len);
+	else if (file >= PACKED_FILE(0) && file < PACKED_FILE(PACKED))
+		send_object(file, packed, packed_len, packed_len);
 	else if (file == 3)
 		send_object(3, flood, FLOOD_BYTES, 4096);
 	else
@@ -392,9 +408,8 @@ static void samples_of(uint32_t vm)
 }
 
 /* f again and again, whose name in the binary is no better than others */
-static void branches_of(uint32_t vm)
+static void branches_of(uint32_t vm, uint64_t f)
 {
-	const uint64_t f = 0x600000 + bomb_f;
 	struct { struct vmprof_rec_lbr h; uint64_t word[4]; } rec = {
 		.h = { .hdr = { VMPROF_REC_LBR, sizeof(rec), 0 }, .tsc = 2520, .branches = VMPROF_LBR_ALL,
 		       .format = VMPROF_LBR_FROM_TO, .nr = 2 },
@@ -420,6 +435,7 @@ static void tasks_of(uint32_t vm)
 static void run_session(int with_hostile)
 {
 	static const struct vmp_session_opts opts;
+	int i;
 
 	memset(&session, 0, sizeof(session));
 	session.opts = &opts;
@@ -430,14 +446,16 @@ static void run_session(int with_hostile)
 	join(&web01, WEB01, "web01");
 	if (with_hostile) {
 		join(&web02, WEB02, "web02");
-		hostile(bomb_len);
+		hostile(bomb_len, packed_len);
 	}
 	honest();
 	samples_of(WEB01);
 	if (with_hostile) {
 		samples_of(WEB02);
 		tasks_of(WEB02);
-		branches_of(WEB02);
+		branches_of(WEB02, 0x600000 + bomb_f);
+		for (i = 0; i < PACKED; i++)
+			branches_of(WEB02, PACKED_BASE(i) + packed_g);
 	}
 	gen_records_flush(&g, 0, 2000, 2600);
 	vmp_store_batch(&web01.vm);
@@ -517,7 +535,7 @@ static int in_its_place(const char *name, const struct stat *st, int type, struc
 	files_seen++;
 	if (strchr(name, '.') && strncmp(strrchr(name, '.'), ".debug", 6))
 		fail_msg("%s was left over", name);
-	if (st->st_size > (off_t)bomb_len + 4096)
+	if (st->st_size > (off_t)(bomb_len > packed_len ? bomb_len : packed_len) + 4096)
 		fail_msg("%s is too large", name);
 	return 0;
 }
@@ -543,6 +561,16 @@ static int setup(void **state)
 	bomb_f = strtoull(at, NULL, 16);
 	assert_in_range(bomb_f, 1, 0xfffff);
 	free(at);
+	/* 200 MiB of nothing in the names of its debugging information: two such files are too much, many far too much */
+	assert_int_equal(system("cd $DIR && echo 'int g(void) { return 0; }' > y.c && cc -O2 -g -fcf-protection=none -fPIC -shared y.c -o y && "
+				"nm y | sed -n 's/ T g$//p' > at && objcopy -O binary -j .debug_str --set-section-flags .debug_str=alloc y z && "
+				"truncate -s +200M z && objcopy --update-section .debug_str=z y && objcopy --compress-debug-sections=zlib y && rm z"), 0);
+	at = (char *)gen_read(file, &len);
+	packed_g = strtoull(at, NULL, 16);
+	assert_in_range(packed_g, 1, 0xfffff);
+	free(at);
+	snprintf(file, sizeof(file), "%s/y", dir);
+	packed = (char *)gen_read(file, &packed_len);
 	snprintf(file, sizeof(file), "%s/bomb", dir);
 	bomb = (char *)gen_read(file, &bomb_len);
 	flood = calloc(1, FLOOD_BYTES);
@@ -554,6 +582,7 @@ static int teardown(void **state)
 	(void)state;
 	free(bomb);
 	free(flood);
+	free(packed);
 	gen_rmdir(dir);
 	return 0;
 }
@@ -588,6 +617,7 @@ static void test_hostile_guest(void **state)
 		"export -f folded", "export -f csv", "export -f perf-script", "export -f json",
 		"export -f xml", "export -f speedscope", "export -f gecko", "export -f chrome",
 	};
+	static const char *const lines[] = { "report --inline", "report --srcline", "report --inline --srcline --limit 0", "annotate g" };
 	char *alone, *beside, *out;
 	size_t i;
 	long kib;
@@ -616,7 +646,7 @@ static void test_hostile_guest(void **state)
 	/* files: each below its own domain, whole or not there, none elsewhere */
 	files_seen = 0;
 	assert_int_equal(nftw(cache, in_its_place, 8, FTW_PHYS), 0);
-	assert_int_equal(files_seen, 5);		/* two are kernel symbols */
+	assert_int_equal(files_seen, 5 + PACKED);		/* two are kernel symbols */
 	assert_int_equal(access("/tmp/vmprof-evil", F_OK), -1);
 
 	beside = vmprof("report --limit 0", &kib);
@@ -631,6 +661,20 @@ static void test_hostile_guest(void **state)
 		gen_says(out, "app");
 		free(out);
 	}
+	/* two of the bombs are unpacked; the others, and the mini-debuginfo, are told of; names are there all the same */
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		out = vmprof(lines[i], &kib);
+		assert_harmless(out, lines[i]);
+		gen_says(out, "debugging information: 3 files too large to be read");
+		gen_says(out, "packed3");
+		if (i)
+			gen_says(out, "y.c:1");
+		free(out);
+		assert_true(kib < 1 << 20);
+	}
+	out = vmprof("report --json --inline", &kib);
+	gen_says(out, "\"unread\":{\"too_large\":3,\"broken\":0}");
+	free(out);
 	out = vmprof("blocks", &kib);
 	assert_harmless(out, "blocks");
 	gen_says(out, "f\\x1b\\x7f\\xc2\\x9b1m");

@@ -259,7 +259,7 @@ static void test_file(void **state)
 	assert_int_equal(make(lines), 0);
 	assert_int_equal(code.bytes, 0x9000);		/* six pages of its own, three of the module */
 	assert_int_equal(code.missing, 0x1000);		/* of what is gone */
-	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len, NULL), 0);
 	for (i = 0; i < 6; i++)
 		has_page(e, TEXT + 0x1000 * (uint64_t)i, CODE + 0x1000 * (uint64_t)i);
 	for (i = 0; i < 3; i++)
@@ -335,7 +335,7 @@ static void test_many_modules(void **state)
 	free(text);
 	assert_int_equal(code.bytes, VMP_KCODE_SEGMENTS * 0x1000);
 	assert_int_equal(code.bytes + code.missing, 601 * 0x1000);
-	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len, NULL), 0);
 	has_page(e, MODULE + 0x2000 * (VMP_KCODE_SEGMENTS - 2), CODE);
 	assert_true(has_none(e, MODULE + 0x2000 * (VMP_KCODE_SEGMENTS - 1)));
 	vmp_elf_close(e);
@@ -598,7 +598,7 @@ static void test_kcore(void **state)
 	vmp_kcore_close(&k);
 	assert_int_equal(code.bytes, 0x8000);
 	assert_int_equal(code.missing, 0x2000);		/* half a page is none, and the other module is not there */
-	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, code.elf, code.len, NULL), 0);
 	assert_int_equal(vmp_elf_code(e, MODULE + 0x1000, &(size_t){ 0 })[0], low[0x11000]);
 	assert_memory_equal(vmp_elf_code(e, TEXT, &(size_t){ 0 }), low + 0x2000, 0x6000);
 	vmp_elf_close(e);

@@ -315,7 +315,7 @@ static void test_bounds(void **state)
 	struct vmp_elf *e;
 
 	(void)state;
-	assert_int_equal(vmp_elf_open_memory(&e, &img, sizeof(img)), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, &img, sizeof(img), NULL), 0);
 	assert_int_equal(vmp_elf_vaddr_until(e, maps + 1, 1, 0x1200, &vaddr, &same), 0);
 	assert_int_equal(vaddr, 0x11200);
 	assert_int_equal(same, 0x1400);		/* there the other one begins */
@@ -329,7 +329,7 @@ static void test_bounds(void **state)
 	vmp_elf_close(e);
 	/* the same twice is one */
 	img.p[1] = img.p[0];
-	assert_int_equal(vmp_elf_open_memory(&e, &img, sizeof(img)), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, &img, sizeof(img), NULL), 0);
 	assert_int_equal(vmp_elf_vaddr_until(e, maps + 1, 1, 0x1500, &vaddr, &same), 0);
 	assert_int_equal(vaddr, 0x11500);
 	vmp_elf_close(e);

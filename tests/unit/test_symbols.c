@@ -232,18 +232,18 @@ static void test_impossible_elf(void **state)
 	struct vmp_elf *e;
 
 	(void)state;
-	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), 0);
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), 0);
 	vmp_elf_close(e);
 	h.e_phnum = 1;
 	h.e_phentsize = sizeof(Elf64_Phdr);
 	h.e_phoff = 1ULL << 40;
-	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), -ENOEXEC);
 	h.e_phoff = sizeof(h);	/* just behind the end */
-	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), -ENOEXEC);
 	h.e_phnum = 0;
 	h.e_shoff = 1ULL << 40;
 	h.e_shentsize = sizeof(Elf64_Shdr);
-	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h)), -ENOEXEC);
+	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), -ENOEXEC);
 }
 
 /* Several names for one function: which one people know */
