@@ -72,7 +72,7 @@ options()
 # script NAME - a script of packaging/scripts
 script()
 {
-	sed -e "s|@VERSION@|$version|g" -e "s|@NAME@|$dkms_name|g" "$packaging/scripts/$1"
+	sed -e "s|@VERSION@|$version|g" -e "s|@NAME@|$dkms_name|g" -e "s|@KVER@|$kver|g" "$packaging/scripts/$1"
 }
 
 # scripts FILE - print FILE with its "@script NAME@" lines replaced

@@ -11,7 +11,7 @@ if ! command -v dkms > /dev/null || [ ! -e "$KDIR" ] || [ "$(id -u)" != 0 ]; the
 	echo "1..0 # SKIP dkms, root rights or the headers of $KVER are missing"
 	exit 0
 fi
-echo 1..17
+echo 1..30
 nr=0
 check()
 {
@@ -28,12 +28,34 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"/{src,tree} "$work/modules/$KVER"
 ln -s "$(realpath "$KDIR")" "$work/modules/$KVER/build"
+old=5.10.0-30-amd64
+mkdir "$work/modules/$old"
+ln -s "$(realpath "$KDIR")" "$work/modules/$old/build"
 version=$(cat VERSION)
 dkms="dkms --dkmstree $work/tree --sourcetree $work/src --installtree $work/modules --no-depmod"
 install() { make -C host-driver dkms-install KVER="$KVER" DKMS="$dkms" DKMS_SRC="$work/src/vmprof-$version" > "$work/log" 2>&1; }
 
 check "make dkms-install" install
 check "it says what is next" grep -q 'now run: modprobe vmprof$' "$work/log"
+# takes CONF KERNEL...: DKMS would build for each of these; takes_no: for none. As DKMS reads it, by name
+takes() { local conf=$1 k; shift; for k; do of_conf "$conf" "$k" || { echo "$k is refused" >> "$work/log"; return 1; }; done; }
+takes_no() { local conf=$1 k; shift; for k; do ! of_conf "$conf" "$k" || { echo "$k is taken" >> "$work/log"; return 1; }; done; }
+of_conf() { (set +u; . "$1"; [[ $2 =~ $BUILD_EXCLUSIVE_KERNEL && x86_64 =~ $BUILD_EXCLUSIVE_ARCH && ! aarch64 =~ $BUILD_EXCLUSIVE_ARCH ]]); }
+# leaves_out PACKAGE: DKMS itself, for a kernel that is too old, whose headers are there
+leaves_out()
+{
+	local conf=$work/src/$1-$version/dkms.conf
+	check "$1: Linux 6.1 and later are taken" takes "$conf" 6.1.0-56-amd64 6.1.0 6.1-rc1 6.10.11-amd64 6.12.118+deb13-amd64 \
+		6.12.0-200.fc41.x86_64 6.8.0-31-generic 7.0.0-1-amd64 10.1.2
+	check "... older ones are not" takes_no "$conf" 4.18.0-553.el8_10.x86_64 5.4.0-26-generic $old 5.15.0-25-generic \
+		5.14.0-70.13.1.el9_0.x86_64 5.14.21-150500.55.7-default 5.19.17 6.0.0-6-amd64 6.0.19 2.6.1
+	# Debian 12's DKMS goes on, but says at its end that not all was installed
+	check "... DKMS does not fail for such a one when it builds all there is" \
+		sh -c "$dkms autoinstall -k $old > $work/log 2>&1 || dkms --version | grep -q -F -- -3.0.10"
+	check "... but says why not" grep -q BUILD_EXCLUSIVE "$work/log"
+	check "... not even where it is told to" sh -c "! $dkms install $1/$version -k $old > $work/log 2>&1"
+	check "... nothing is tried" sh -c "! find $work/modules/$old $work/tree/$1 -path '*$old*' \( -name '*.ko*' -o -name make.log \) | grep ."
+}
 # is_good PACKAGE MODULE: what holds for each module
 is_good()
 {
@@ -53,6 +75,7 @@ no_warning()
 }
 is_good vmprof vmprof
 check "a second time, over the first" install
+leaves_out vmprof
 
 make -C host-driver dkms-install DESTDIR="$work/dest" > "$work/log" 2>&1
 check "with DESTDIR only the source is put there" test -e "$work/dest/usr/src/vmprof-$version/dkms.conf"
@@ -64,3 +87,5 @@ check "the guest's sources for DKMS" guest
 mv "$work/guest/usr/src/"* "$work/src/"
 check "dkms install vmprof-guest" sh -c "$dkms install vmprof-guest/$version -k $KVER >> $work/log 2>&1"
 is_good vmprof-guest vmprof_guest
+leaves_out vmprof-guest
+check "... but for those of RHEL that have what it needs" takes "$work/src/vmprof-guest-$version/dkms.conf" 5.14.0-427.13.1.el9_4.x86_64 5.14.0-570.12.1.el9_6.x86_64

@@ -3,7 +3,7 @@
 # install.t - the host's packages under rpm and dpkg themselves, in a copy of this root that is thrown away:
 # installed, upgraded, removed, installed again; nothing is left behind but captures. DKMS is made up, for its
 # own builds are those of packages.t: it takes and gives up sources as the real one does. Then the guest's packages in the
-# same way, with DKMS itself, and a second kernel that comes in between. Needs rpmbuild and root rights, and a mount
+# same way, with DKMS itself, and a second kernel that comes in between, and with the module for one kernel, where systemd and udev fail. Needs rpmbuild and root rights, and a mount
 # namespace with an overlay; for the guest's DKMS and kernel headers (KVER, or LAB_KERNEL in a build root).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -239,10 +239,50 @@ guest_life()
 	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""
 	umount -R "$root"
 }
+# A systemd and a udev that do nothing of what they are told, while a service runs
+made_up_systemd()
+{
+	mkdir -p "$root/run/systemd/system" && rm -f "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" &&
+	printf '#!/bin/sh\necho "${0##*/} $*" >> /packages/asked\n[ "$*" = "-q is-active vmprof-agent" ]\n' > "$root/usr/bin/systemctl" &&
+	cp "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" && chmod 755 "$root/usr/bin/systemctl" "$root/usr/bin/udevadm"
+}
+# asked WORDS - one of the two was told this
+asked() { grep -q -x -- "$1" "$root/packages/asked"; }
+
+# deaf_life KIND INSTALL REMOVE LIST WANTED - the agent with its module built for one kernel, where systemd and udev fail; WANTED: what LIST says when it is installed
+deaf_life()
+{
+	local kind=$1 install="$2 /packages/now/guest-$1/vmprof-guest-agent[-_][0-9]* /packages/now/guest-$1/*vmprof-guest*$KVER*" remove=$3 before
+	local upgrade=${install//now/next}
+	runs "guest, $kind, with the module for one kernel: a copy of this root" new_root "deaf-$kind"
+	runs "... with a kernel" has_kernel
+	runs "... and a systemd and a udev that fail" made_up_systemd
+	before=$(everything)
+	runs "... installed" in_root sh -c "$install"
+	runs "... udev was told" asked "udevadm control --reload"
+	runs "... and systemd to begin with the module" asked "systemctl start --no-block vmprof-agent"
+	is "... modprobe finds the module" "$(guest_module)" "$now"
+	is "... $kind has no doubt about them" "$(in_root sh -c "$4" 2>&1 | sort)" "$5"
+	runs "... upgraded" in_root sh -c "$upgrade"
+	is "... modprobe finds the later module" "$(guest_module)" "$next"
+	runs "... removed" in_root sh -c "$remove"
+	is "... the module too" "$(guest_module)" none
+	is "... nothing is left" "$(left "$before")" ""
+	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""
+	runs "... no user" in_root sh -c '! getent passwd vmprof-agent'
+	umount -R "$root"
+}
 if command -v dkms > /dev/null && [ -e "/lib/modules/$KVER/build" ]; then
 	guest_life rpm "rpm -U --nodeps" "rpm -e vmprof-guest-agent-dkms vmprof-guest-agent" "rpm -qa 'vmprof*'" "dkms autoinstall -k"
 	guest_life deb "dpkg --force-depends -i" "dpkg -P vmprof-guest-agent-dkms vmprof-guest-agent" \
 		"dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null" /etc/kernel/header_postinst.d/dkms
+	deaf_life rpm "rpm -U --nodeps" "rpm -e kmod-vmprof-guest-$KVER vmprof-guest-agent" "rpm -qa '*vmprof*'" \
+		"kmod-vmprof-guest-$KVER-$now-1.x86_64
+vmprof-guest-agent-$now-1.x86_64"
+	deaf_life deb "dpkg --force-depends -i" "dpkg -P vmprof-guest-module-$KVER vmprof-guest-agent" \
+		"dpkg-query -W -f '\${Package} \${Status}\n' 'vmprof*' 2> /dev/null" \
+		"vmprof-guest-agent install ok installed
+vmprof-guest-module-$KVER install ok installed"
 else
 	skip "the guest's packages" "dkms or the headers of $KVER are missing"
 fi

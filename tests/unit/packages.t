@@ -158,10 +158,12 @@ runs "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = 
 runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
 
 # --- Debian
+prebuilt=vmprof-guest-module-$KVER
 runs "make deb" make deb O="$build" KVER="$KVER" KDIR="$KDIR"
 is "the Debian packages" "$(cd "$debs" && ls)" "vmprof-dkms_$version-1_all.deb
 vmprof-guest-agent-dkms_$version-1_all.deb
 vmprof-guest-agent_$version-1_amd64.deb
+${prebuilt}_$version-1_amd64.deb
 vmprof_$version-1_amd64.deb"
 field() { dpkg-deb -f "$debs/$1_$version-1_"*.deb "$2"; }
 files() { dpkg-deb -c "$debs/$1_$version-1_"*.deb | awk '$1 ~ /^-/ { print $1, $2, substr($NF, 2) }'; }
@@ -178,7 +180,51 @@ is "files of vmprof-guest-agent-dkms" "$(our_files vmprof-guest-agent-dkms)" "$(
 has "vmprof depends on the libraries that it loads and is linked with" "$(field vmprof Depends)" 'libvirt0.*zlib1g'
 is "vmprof-dkms depends on dkms and the command" "$(field vmprof-dkms Depends)" "dkms, vmprof (= $version-1)"
 is "vmprof-guest-agent-dkms on dkms and the agent" "$(field vmprof-guest-agent-dkms Depends)" "dkms, vmprof-guest-agent (= $version-1)"
-for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
+is "vmprof recommends its module" "$(field vmprof Recommends)" "vmprof-dkms (= $version-1)"
+is "... and the agent its own, of either kind" "$(field vmprof-guest-agent Recommends)" "vmprof-guest-agent-dkms | vmprof-guest-module"
+for p in "$prebuilt" vmprof-guest-agent-dkms; do
+	is "$p provides the module" "$(field "$p" Provides)" "vmprof-guest-module (= $version-1)"
+done
+is "files of $prebuilt" "$(our_files "$prebuilt")" "-rw-r--r-- root /usr/lib/modules/$KVER/extra/vmprof_guest.ko"
+has "... it depends on its kernel, Debian's or Ubuntu's, signed or not" "$(field "$prebuilt" Depends)" \
+	"linux-image-${KVER//+/[+]} [|] linux-image-${KVER//+/[+]}-unsigned [|] linux-image-unsigned-${KVER//+/[+]}"
+# apt_would PACKAGE=VERSION... -- NAME... - apt's own answer whether our packages NAME can be installed where these are, made up
+apt_would()
+{
+	local db=$work/apt status=$work/apt/status
+	rm -rf "$db" && mkdir -p "$db/lists/partial" "$db/cache/archives/partial" "$db/etc/apt.conf.d" "$db/etc/preferences.d"
+	while [ "$1" != -- ]; do
+		printf '%s\n' "Package: ${1%%=*}" "Status: install ok installed" "Maintainer: x" "Architecture: amd64" \
+			"Version: ${1#*=}" "Description: x" ""
+		shift
+	done > "$status"
+	shift
+	LC_ALL=C apt-get -o "Dir::State=$db" -o "Dir::State::status=$status" -o "Dir::Cache=$db/cache" -o "Dir::Etc=$db/etc" -o APT::Architecture=amd64 \
+		-o APT::Architectures=amd64 -o APT::Install-Recommends=true -o APT::Sandbox::User=root -s install \
+		"${@/#/$debs/}" 2>&1
+}
+apt_would_not() { ! apt_would "$@"; }
+ours=${prebuilt}_$version-1_amd64.deb agent_deb=vmprof-guest-agent_$version-1_amd64.deb agent_of=vmprof-guest-agent=$version base="systemd=1 udev=1"
+if command -v apt-get > /dev/null; then
+	for image in "linux-image-$KVER" "linux-image-$KVER-unsigned" "linux-image-unsigned-$KVER"; do
+		runs "... apt would install it beside $image" apt_would kmod=1 "$image=1" "$agent_of-1" -- "$ours"
+	done
+	for other in "linux-image-1.0-other=1 $agent_of-1 kmod=1" "linux-image-$KVER=1 $agent_of-2 kmod=1" "linux-image-$KVER=1 kmod=1" \
+			"linux-image-$KVER=1 $agent_of-1"; do
+		# shellcheck disable=SC2086
+		runs "... not beside $other" apt_would_not $other -- "$ours"
+	done
+	# shellcheck disable=SC2086
+	runs "... with it the agent has all that it recommends" sh -c "! grep '^Recommended packages'" <<< "$(apt_would $base kmod=1 "linux-image-$KVER=1" -- "$agent_deb" "$ours")"
+	# shellcheck disable=SC2086
+	has "... without it the other is named" "$(apt_would $base -- "$agent_deb")" "vmprof-guest-agent-dkms"
+else
+	skip "... apt would install it" "there is no apt-get"
+fi
+dpkg-deb -x "$debs/$prebuilt"_*.deb "$work/prebuilt"
+runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
+runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko"
+for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms "$prebuilt"; do
 	dpkg-deb -e "$debs/$p"_*.deb "$work/$p"
 	no_labels "$p" "$(cat "$work/$p"/{pre,post}{inst,rm} 2> /dev/null)"
 	for s in "$work/$p"/*inst "$work/$p"/*rm; do

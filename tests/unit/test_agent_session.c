@@ -303,6 +303,32 @@ static void test_old_host(void **state)
 	assert_clean();
 }
 
+/* One of version 7 hears of all that this version told of, and its questions are understood. */
+static void test_old_host_7(void **state)
+{
+	(void)state;
+	replay("host-7-start");
+	assert_int_equal(hear_type(VMPROF_MSG_HELLO).hello.compat, 1);
+	assert_int_equal(agent.host_version, 7);
+	hear_type(VMPROF_MSG_TASKS);
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 1);
+	assert_true(agent.symbols.announces);
+	assert_int_equal(agent.symbols.kept_bytes, 56);
+	module_snapshot_end(1);
+	hear_type(VMPROF_MSG_SNAP_END);
+	replay("host-7-stop");
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_BEGIN).token.token, 2);
+	module_snapshot_end(2);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 2);
+	assert_int_equal(agent.bad_input + agent.in.stats.bad_bytes + agent.in.stats.seq_gaps, 0);
+	agent.symbols.active = 0;		/* they may have used up the credit */
+	vmp_out_add_credit(&agent.out, 1000);
+	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.file, 1);
+	assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.file, 1 | VMPROF_OBJECT_DEBUG);
+	assert_string_equal(complaint, "");
+	assert_clean();
+}
+
 /* Where the kernel keeps its tasks: only for hosts that know the message */
 static void test_tasks(void **state)
 {
@@ -364,7 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_conversation), T(test_events_go_together), T(test_early_stop), T(test_stop_of_nothing),
 		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_lost), T(test_speaks_first),
-		T(test_other_versions), T(test_old_host), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
+		T(test_other_versions), T(test_old_host), T(test_old_host_7), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

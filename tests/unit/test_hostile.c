@@ -2,7 +2,7 @@
 /*
  * test_hostile.c - guests against the collector's own code, over sockets, up to the reports.
  *
- * web01's agent is one of protocol version 1: its bytes, and those of a host of that version, lie
+ * web01's agent is one of protocol version 1, or of 7: its bytes, and those of hosts of these versions, lie
  * in frozen/ and never change.  web02 lies in each way that it can.  It may spoil its own
  * profile; web01's rows, the host's files and the terminal must not know that it is there.
  */
@@ -123,22 +123,25 @@ static void drain(struct peer *p)
 		;
 }
 
-/* ------------------------------------------- an agent of version 1, frozen */
+/* ------------------------------------------- agents of older versions, frozen */
 
-static size_t frozen(const char *name, char **data)
+static unsigned int frozen_version = 1;
+
+static size_t frozen(const char *part, char **data)
 {
 	char file[512];
 	size_t len;
 
-	snprintf(file, sizeof(file), "%s/tests/unit/frozen/%s", getenv("SRC") ? getenv("SRC") : ".", name);
+	snprintf(file, sizeof(file), "%s/tests/unit/frozen/agent-%u-%s", getenv("SRC") ? getenv("SRC") : ".",
+		 frozen_version, part);
 	assert_int_equal(vmp_file_read(file, 1 << 20, data, &len), 0);
 	return len;
 }
 
-static void replay(struct peer *p, const char *name)
+static void replay(struct peer *p, const char *part)
 {
 	char *data;
-	size_t len = frozen(name, &data);
+	size_t len = frozen(part, &data);
 
 	say(p, data, len);
 	free(data);
@@ -147,12 +150,12 @@ static void replay(struct peer *p, const char *name)
 /* All of web01's conversation but the object */
 static void honest(void)
 {
-	replay(&web01, "agent-1-hello");
+	replay(&web01, "hello");
 	assert_int_equal(web01.vm.agent.state, VMP_AGENT_STARTED);
-	replay(&web01, "agent-1-events");
+	replay(&web01, "events");
 	assert_int_equal(web01.vm.agent.state, VMP_AGENT_RUNNING);
 	vmp_agent_stop(&web01.vm.agent);
-	replay(&web01, "agent-1-done");
+	replay(&web01, "done");
 	assert_int_equal(web01.vm.agent.state, VMP_AGENT_DONE);
 	drain(&web01);
 }
@@ -372,7 +375,7 @@ static void fetch(struct peer *p)
 		if (p == &web02)
 			answer(ask.file);
 		else if (ask.file == 1)
-			replay(&web01, "agent-1-object");
+			replay(&web01, "object");
 		else
 			fail_msg("web01 is asked for %u", ask.file);
 		host_works(p);
@@ -587,13 +590,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* An agent that was frozen with version 1 is understood in all it says. */
-static void test_old_agent(void **state)
+static void hears_old_agent(void)
 {
 	long kib;
 	char *out;
 
-	(void)state;
 	run_session(0);
 	assert_int_equal(web01.vm.agent.counts.refused, 0);
 	assert_int_equal(web01.vm.agent.counts.lost[VMPROF_GLOST_RING], 3);
@@ -601,11 +602,35 @@ static void test_old_agent(void **state)
 	assert_int_equal(web01.vm.fetch.fetched, 1);
 	assert_int_equal(web01.vm.fetch.failed, 0);
 	leave(&web01);
+	assert_int_equal(web01.vm.agent.version, frozen_version);
 	out = vmprof("report", &kib);
 	gen_says(out, "[app+0x1000 ");
 	gen_says(out, "do_syscall_64");
 	gen_says(out, "short");
+	if (frozen_version >= 7) {
+		gen_says(out, "made_by_app");
+		free(out);
+		out = vmprof("report --group-by cgroup,nspid", &kib);
+		gen_says(out, "/system.slice/app.service");
+	}
 	free(out);
+}
+
+/* Agents that were frozen are understood in all they say. */
+static void test_old_agents(void **state)
+{
+	static const unsigned int versions[] = { 1, 7 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		frozen_version = versions[i];
+		hears_old_agent();
+		gen_rmdir(cache);
+	}
+	/* a new version is frozen, too (frozen/make-7.py) */
+	assert_int_equal(frozen_version, VMPROF_PROTO_VERSION);
+	frozen_version = 1;
 }
 
 static void test_hostile_guest(void **state)
@@ -727,7 +752,7 @@ static void test_later_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_old_agent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_old_agents, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_guest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_later_agent, setup, teardown),
 	};

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian package.
+# The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 26
+plan 28
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
-lab_guest_put web04 "$LAB_SHARE/deb/${agent}_$version-1_amd64.deb" /root/deb
+prebuilt=vmprof-guest-module-$kernel
+lab_guest_put web04 "$LAB_SHARE/deb/${agent}_$version-1_amd64.deb" "$LAB_SHARE/deb/${prebuilt}_$version-1_amd64.deb" /root/deb
 state() { in_guest 'find /etc /lib/modules/*/extra /usr/lib/systemd /usr/lib/sysusers.d /usr/lib/udev /usr/sbin /usr/share/doc /usr/share/man /usr/src 2> /dev/null | sort; sort /etc/passwd /etc/group'; }
 # distributions have it; it is not in the lab's images, nor is it the package's
 in_guest mkdir -p /usr/share/man/man8
@@ -43,12 +44,14 @@ ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
 ok "erase both" in_guest rpm -e "$kmod" $agent
 
-# --- Debian's package, whose module is built by DKMS, which this guest has not
-ok "dpkg -i" in_guest "dpkg -i /root/deb/*.deb"
+# --- Debian's packages, the module built for this kernel, which dpkg does not know: it is unpacked without its package
+fails "dpkg wants the kernel's package" in_guest "dpkg -i /root/deb/*.deb"
+ok "dpkg -i without it" in_guest "dpkg --force-depends -i /root/deb/*.deb"
 ok "... the agent runs" lab_wait 30 active
 is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
+ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
-ok "dpkg --purge" in_guest dpkg --purge $agent
+ok "dpkg --purge" in_guest dpkg --purge "$prebuilt" $agent
 undisturbed "... nothing else was ended"
 state > /run/lab/after.txt
 is "... nothing is left" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * main.c - nonsense and half sense for the devices of the two modules: COUNT calls, drawn from SEED.
+ * main.c - nonsense and half sense for the devices of the two modules: COUNT calls or a few more, drawn from SEED.
  *
  *	ioctls [-t THREADS] [-p PID]... guest|host COUNT SEED
  *
@@ -182,7 +182,8 @@ int main(int argc, char **argv)
 	if (argc - optind != 3 || !threads || threads > THREADS_MAX)
 		return usage();
 	device = !strcmp(argv[optind], "guest") ? &fuzz_guest : &fuzz_host;
-	share = strtoul(argv[optind + 1], NULL, 10) / threads;
+	/* no fewer than asked for */
+	share = (strtoul(argv[optind + 1], NULL, 10) + threads - 1) / threads;
 	seed = strtoul(argv[optind + 2], NULL, 10);
 	if (!fuzz_nr_pids)
 		fuzz_pids[fuzz_nr_pids++] = (uint32_t)getpid();
