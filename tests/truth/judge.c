@@ -13,7 +13,7 @@
  *
  * EXACT is what the emulator counted in its window.  Prints the
  * functions, sampled beside exact, then a line for each question,
- * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS".  Exit status: 0 all yes,
+ * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS" (verdict.h).  Exit status: 0 all yes,
  * 1 some no, 2 nothing to judge.
  *
  * The statistical questions use two-sided exact binomial tests, all of one run
@@ -263,7 +263,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict(n && !bad, "functions have their exact share",
 		"%" PRIu32 " functions of %g %% or more and what is left, %" PRIu32 " beyond sampling error (each below %.2g)",
 		n, 100 * SHARE_MIN, bad, level);
-	verdict(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
+	verdict_never(!!ghosts, 1, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
 
 /* By the samples that it has, or that it should have: none is passed over because it got too few */
@@ -359,30 +359,31 @@ static void judge_samples(const struct join *j, int shared)
 	const struct join_checks *c = &j->checks;
 	const struct threads *t = &j->threads;
 
-	verdict(!c->orphans, "each sample has an overflow of its own",
-		"%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
-	verdict(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
-		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
-		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl && c->left <= 2 + c->guest / LEFT_MAX,
-		"VM, CR3 and CPL are those of the overflow",
-		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
-		c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
+	verdict_never(!!c->orphans, 1, "each sample has an overflow of its own",
+		      "%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
+	verdict_never(c->guest_of_host || c->host_of_guest, 1, "no sample is on the wrong side",
+		      "%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
+		      " host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
+	verdict_never(c->wrong_vm || c->wrong_cr3 || c->wrong_cpl, c->left <= 2 + c->guest / LEFT_MAX,
+		      "VM, CR3 and CPL are those of the overflow",
+		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
+		      c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
 	verdict(c->user && 100 * c->user_known >= KNOWN_MIN * c->user, "guest user code is known",
 		"process, module and function of %" PRIu64 " of %" PRIu64 " samples (%.2f %%, wanted %d %%)", c->user_known,
 		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
-	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
-		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
-	verdict(c->tasks && !t->mixed && !t->with_fs, "the thread is the one that ran",
-		"%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %" PRIu64
-		" of %" PRIu64 " of kernel threads have one", (uint64_t)t->seen.nr, t->bases, t->mixed, t->with_fs, t->kthreads);
+	verdict_never(!!c->other_task, !!c->tasks, "user code's task is of the process whose CR3 it was",
+		      "%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
+	verdict_never(t->mixed || t->with_fs, !!c->tasks, "the thread is the one that ran",
+		      "%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %"
+		      PRIu64 " of %" PRIu64 " of kernel threads have one", (uint64_t)t->seen.nr, t->bases, t->mixed,
+		      t->with_fs, t->kthreads);
 	if (!shared)
-		verdict(c->exits && !c->wrong_exit && 100 * c->entry <= ENTRIES_MAX * c->exits,
-		"the exit reason is that of the last #VMEXIT",
-		"%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
-		" on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
-	verdict(!c->skid, "there is no skid in guest code",
-		"%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
+		verdict_never(!!c->wrong_exit, c->exits && 100 * c->entry <= ENTRIES_MAX * c->exits,
+			      "the exit reason is that of the last #VMEXIT",
+			      "%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
+			      " on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
+	verdict_never(!!c->skid, 1, "there is no skid in guest code",
+		      "%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
 }
 
 /* Overflows that no sample is of */
