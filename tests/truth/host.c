@@ -55,7 +55,7 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 
 	if (!(s->flags & EXACT_USER)) {
 		err = place_of(h, m, b->pc, &function, &kvm);
-		if (!err && b->cycles_at)
+		if (!err && (b->cycles_at || b->insns_at))
 			err = vmp_hash_set(&h->ran, function, 1);
 		if (err || !kvm)
 			return err;
@@ -95,14 +95,13 @@ static int held_back(const struct vmprof_sample *s, const struct exact_overflow 
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o)
 {
+	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
 	struct host_share *share;
 	uint32_t function;
 	int err, kvm;
 
-	if (s->hdr.type != VMPROF_REC_SAMPLE)
-		return 0;
 	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
-		return vote(h, s, o->cr3);
+		return is_main ? vote(h, s, o->cr3) : 0;
 	if (s->mode != VMPROF_MODE_VMM_KERNEL && s->mode != VMPROF_MODE_OTHER_KERNEL)
 		return 0;
 	err = place_of(h, m, s->host_ip, &function, &kvm);
@@ -110,7 +109,7 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 		return err;
 	h->kernel++;
 	h->ghosts += !vmp_hash_find(&h->ran, function);
-	if (s->mode != VMPROF_MODE_VMM_KERNEL)
+	if (s->mode != VMPROF_MODE_VMM_KERNEL || !is_main)
 		return 0;
 	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
 	err = place_of(h, m, o->pc, &function, &kvm);

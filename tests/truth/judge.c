@@ -5,6 +5,7 @@
  * Usage: judge [OPTION VALUE]... EXACT CAPTURE
  *
  * --min SAMPLES                        wanted in the guest
+ * --kthreads SAMPLES                   so many of the guest's kernel threads, idle ones too
  * --steal PID                          this process of the host only stole
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
@@ -40,6 +41,7 @@
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
 #define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
+#define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -51,6 +53,7 @@ struct group {
 
 struct asked {
 	uint64_t min;		/* guest samples */
+	uint64_t kthreads;	/* of kernel threads */
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
@@ -253,9 +256,9 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	}
 	bad += judge_sums(parts, lost, level);
 	for (i = n; i < nr; i++) {
-		if (g[i].cycles_at || !g[i].samples)
+		if (g[i].cycles_at || g[i].insns_at || !(g[i].samples + g[i].insn_samples))
 			continue;
-		ghosts += g[i].samples;
+		ghosts += g[i].samples + g[i].insn_samples;
 		print_group(j, &g[i], cycles, samples, 0);
 	}
 	verdict(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
@@ -354,7 +357,7 @@ static void judge_sides(const struct join *j, uint64_t period, double level)
 			100.0 * (double)j->checks.main_guest / (double)overflows, overflows, p);
 }
 
-static void judge_samples(const struct join *j, int shared)
+static void judge_samples(const struct join *j, const struct asked *a)
 {
 	const struct join_checks *c = &j->checks;
 	const struct threads *t = &j->threads;
@@ -371,13 +374,15 @@ static void judge_samples(const struct join *j, int shared)
 	verdict(c->user && 100 * c->user_known >= KNOWN_MIN * c->user, "guest user code is known",
 		"process, module and function of %" PRIu64 " of %" PRIu64 " samples (%.2f %%, wanted %d %%)", c->user_known,
 		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
-	verdict_never(!!c->other_task, !!c->tasks, "user code's task is of the process whose CR3 it was",
-		      "%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
-	verdict_never(t->mixed || t->with_fs, !!c->tasks, "the thread is the one that ran",
+	verdict_never(!!c->other_task, c->tasks && 100 * c->tasks >= TASKS_MIN * c->user,
+		      "user code's task is of the process whose CR3 it was",
+		      "%" PRIu64 " of %" PRIu64 " are of another's; %" PRIu64 " samples of user code (%.2f %% have one, wanted %d %%)",
+		      c->other_task, c->tasks, c->user, c->user ? 100.0 * (double)c->tasks / (double)c->user : 0, TASKS_MIN);
+	verdict_never(t->mixed || t->with_fs, t->seen.nr && t->kthreads >= a->kthreads, "the thread is the one that ran",
 		      "%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %"
-		      PRIu64 " of %" PRIu64 " of kernel threads have one", (uint64_t)t->seen.nr, t->bases, t->mixed,
-		      t->with_fs, t->kthreads);
-	if (!shared)
+		      PRIu64 " of %" PRIu64 " of kernel threads have one, wanted %" PRIu64, (uint64_t)t->seen.nr, t->bases,
+		      t->mixed, t->with_fs, t->kthreads, a->kthreads);
+	if (!a->shared)
 		verdict_never(!!c->wrong_exit, c->exits && 100 * c->entry <= ENTRIES_MAX * c->exits,
 			      "the exit reason is that of the last #VMEXIT",
 			      "%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
@@ -479,7 +484,7 @@ static int judge(const struct join *j, const struct asked *a)
 	if (vmp_weigh_paired(j->model))
 		judge_cpi(j, g, nr, level);
 	judge_sides(j, period, level);
-	judge_samples(j, a->shared);
+	judge_samples(j, a);
 	judge_balance(j, period);
 	judge_host(j, a->homeless, level);
 	if (a->hog)
@@ -493,7 +498,7 @@ static int judge(const struct join *j, const struct asked *a)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -508,6 +513,8 @@ int main(int argc, char **argv)
 	for (; argc > 3; argc -= 2, argv += 2) {
 		if (!strcmp(argv[1], "--min"))
 			a.min = strtoull(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--kthreads"))
+			a.kthreads = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--steal"))
 			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--vcpus") && !strcmp(argv[2], "shared"))

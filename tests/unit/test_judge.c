@@ -52,16 +52,16 @@ static const struct lot {
 	[RUN_HLT]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, HLT, 400, 0 },
 	[RUN_INTR] = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, INTR, 400, 0 },
 	[EMULATE]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, KVM + 0x10, INTR, 300, 0 },
-	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 0 },
+	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 20 },
 	[VMM]	   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1000, INTR, 300, 0 },
 	[STOLEN]   = { VMPROF_MODE_OTHER_USER, 3, GEN_VM, HOG, CR3_HOG, 0x2000, INTR, 300, 0 },
 };
 
-/* What a test bends: counts by lot; or @first samples of a lot, or their overflows */
+/* What a test bends: counts by lot; or @first samples of a lot, behind @past others, or their overflows */
 static struct bend {
 	double cycles[LOTS], cycles_at[LOTS], insns_at[LOTS];	/* added, in periods */
 	uint64_t early;		/* ticks by which the second owner of a CR3 is told of too late */
-	unsigned int lot, first;
+	unsigned int lot, first, past;
 	void (*sample)(struct vmprof_sample *s);
 	void (*overflow)(struct exact_overflow *o);
 	int no_sample, no_overflow;
@@ -212,7 +212,8 @@ static void put_samples(FILE *f, int nr)
 		struct vmprof_sample s = sample_of(l, tsc, i >= l->samples);
 		struct exact_overflow o = overflow_of(l, tsc - 1);
 		/* not the first of all, which may be of what was before the window */
-		const int bent = nr == (int)bend.lot && i >= 10 && i < 10 + bend.first;
+		const unsigned int from = 10 + bend.past;
+		const int bent = nr == (int)bend.lot && i >= from && i < from + bend.first;
 
 		if (bent && bend.sample)
 			bend.sample(&s);
@@ -376,6 +377,13 @@ static void test_ghost(void **state)
 	bend.sample = in_never;
 	bend.overflow = at_never;
 	never("no sample is in a function that did not run", OPTIONS);
+	/* of instructions */
+	bend.lot = TICK;
+	bend.first = 1;
+	bend.past = lots[TICK].samples;
+	bend.sample = in_never;
+	bend.overflow = at_never;
+	never("no sample is in a function that did not run", OPTIONS);
 }
 
 static void test_cpi(void **state)
@@ -482,6 +490,25 @@ static void test_task(void **state)
 	bend.first = 1;
 	bend.sample = other_task;
 	never("user code's task is of the process whose CR3 it was", OPTIONS);
+}
+
+static void no_task(struct vmprof_sample *s)
+{
+	s->guest_task = VMPROF_TASK_NO_READ;
+}
+
+/* In 99 of 100 samples of user code there is one; of kernel threads as many as were asked for */
+static void test_tasks(void **state)
+{
+	(void)state;
+	bend.lot = ALPHA;
+	bend.first = 40;
+	bend.sample = no_task;
+	all_yes(OPTIONS);
+	bend.first = 60;
+	only("user code's task is of the process whose CR3 it was", OPTIONS);
+	all_yes(OPTIONS " --kthreads 700");
+	only("the thread is the one that ran", OPTIONS " --kthreads 701");
 }
 
 static void second_thread(struct vmprof_sample *s)
@@ -591,6 +618,11 @@ static void test_host_ghost(void **state)
 	bend.first = 1;
 	bend.sample = in_unused;
 	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.past = lots[HOST].samples;
+	bend.sample = in_unused;
+	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
 }
 
 /* What it did was not steal alone */
@@ -654,6 +686,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
