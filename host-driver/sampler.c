@@ -92,8 +92,13 @@ static __always_inline bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *
 	view->vcpu = view->loaded;
 	view->vcpu_tid = current->pid;
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
-	if (vmph_hit_guest(view))
+	if (vmph_hit_guest(view)) {
 		view->mode = VMPROF_MODE_GUEST;
+		cpu->ended = view->loaded->stat.exits;
+	} else if (view->guest.in_guest && cpu->ended != view->loaded->stat.exits) {
+		/* this NMI made the exit that KVM handles, and the guest's event did not: it was held back till then */
+		view->guest.exit_reason = VMPROF_EXIT_ENTRY;
+	}
 	vmph_look_task(cpu, view);
 	return true;
 }

@@ -6,8 +6,6 @@
 
 #include "model/resolve.h"
 
-#define SVM_EXIT_NMI	0x61
-
 /* All vectors have the same type but in name */
 #define SHARE(vec, k) share_of((void **)&(vec)->v, &(vec)->nr, &(vec)->room, k)
 
@@ -55,7 +53,7 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 
 	if (!(s->flags & EXACT_USER)) {
 		err = place_of(h, m, b->pc, &function, &kvm);
-		if (!err && b->cycles_at)
+		if (!err && (b->cycles_at || b->insns_at))
 			err = vmp_hash_set(&h->ran, function, 1);
 		if (err || !kvm)
 			return err;
@@ -86,23 +84,22 @@ static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
 	return 0;
 }
 
-/* The NMI that was held back on the way into the guest is not why the guest was left before */
-static int held_back(const struct vmprof_sample *s, const struct exact_overflow *o)
+/* The reason that the sample itself tells, which a report prints */
+static uint64_t own_reason(const struct vmprof_sample *s)
 {
-	return !(s->flags & VMPROF_SF_VCPU) || (s->exit_reason == SVM_EXIT_NMI && o->exit != SVM_EXIT_NMI);
+	return s->flags & VMPROF_SF_VCPU ? s->exit_reason : EXACT_NO_EXIT;
 }
 
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o)
 {
+	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
 	struct host_share *share;
 	uint32_t function;
 	int err, kvm;
 
-	if (s->hdr.type != VMPROF_REC_SAMPLE)
-		return 0;
 	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
-		return vote(h, s, o->cr3);
+		return is_main ? vote(h, s, o->cr3) : 0;
 	if (s->mode != VMPROF_MODE_VMM_KERNEL && s->mode != VMPROF_MODE_OTHER_KERNEL)
 		return 0;
 	err = place_of(h, m, s->host_ip, &function, &kvm);
@@ -110,7 +107,7 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 		return err;
 	h->kernel++;
 	h->ghosts += !vmp_hash_find(&h->ran, function);
-	if (s->mode != VMPROF_MODE_VMM_KERNEL)
+	if (s->mode != VMPROF_MODE_VMM_KERNEL || !is_main)
 		return 0;
 	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
 	err = place_of(h, m, o->pc, &function, &kvm);
@@ -123,8 +120,12 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
-	h->moved += held_back(s, o) || o->pc != s->host_ip;
+	h->moved += own_reason(s) != o->exit || o->pc != s->host_ip;
 	share->samples++;
+	share = SHARE(&h->exits, own_reason(s));
+	if (!share)
+		return -ENOMEM;
+	share->own++;
 	return 0;
 }
 

@@ -17,6 +17,7 @@ struct host_share {
 	uint64_t cycles;		/* exact, as cycles_at */
 	uint64_t samples;		/* of the session's event */
 	uint64_t steal;			/* of them */
+	uint64_t own;			/* exit codes: samples that name it themselves */
 };
 
 /* A process's samples by the CR3 of their overflows */
@@ -34,7 +35,7 @@ struct host {
 	uint64_t moved;		/* KVM's samples that were held back: place or reason are the overflow's */
 	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
 	struct vmp_hash ran;	/* functions of the kernel with an exact count */
-	uint64_t kernel, ghosts;	/* the kernel's samples; in functions that did not run */
+	uint64_t kernel, ghosts;	/* the kernel's samples, of either event; in functions that did not run */
 };
 
 /** host_block() - Exact counts of a block of host code. Return: 0 or -ENOMEM. */

@@ -5,7 +5,11 @@
  * Usage: judge [OPTION VALUE]... EXACT CAPTURE
  *
  * --min SAMPLES                        wanted in the guest
+ * --kthreads SAMPLES                   so many of the guest's kernel threads, idle ones too
  * --steal PID                          this process of the host only stole
+ * --not-steal PID                      this one ran while a vCPU slept ...
+ * --waited PART                        ... which wanted to run for that part of its time, by the scheduler
+ * --behind PERCENT                     so many interrupts may come while a sample is handled
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
  * --blocks NR                          so many of the hottest blocks of user code and of the kernel, and the hottest function, too
@@ -13,7 +17,7 @@
  *
  * EXACT is what the emulator counted in its window.  Prints the
  * functions, sampled beside exact, then a line for each question,
- * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS".  Exit status: 0 all yes,
+ * "yes QUESTION: NUMBERS" or "NO QUESTION: NUMBERS" (verdict.h).  Exit status: 0 all yes,
  * 1 some no, 2 nothing to judge.
  *
  * The statistical questions use two-sided exact binomial tests, all of one run
@@ -38,8 +42,9 @@
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
-#define ENTRIES_MAX	10	/* per cent of the exits that may have the NMI that was held back */
+#define ENTRIES_MAX	10	/* per cent of the exits that may have no reason, for they were held back */
 #define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
+#define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -51,7 +56,11 @@ struct group {
 
 struct asked {
 	uint64_t min;		/* guest samples */
+	uint64_t kthreads;	/* of kernel threads */
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
+	uint32_t idle_hog;	/* the one whose time must not be; 0 not asked */
+	double waited;
+	double behind;		/* per cent; HUGE_VAL not asked */
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
@@ -253,9 +262,9 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	}
 	bad += judge_sums(parts, lost, level);
 	for (i = n; i < nr; i++) {
-		if (g[i].cycles_at || !g[i].samples)
+		if (g[i].cycles_at || g[i].insns_at || !(g[i].samples + g[i].insn_samples))
 			continue;
-		ghosts += g[i].samples;
+		ghosts += g[i].samples + g[i].insn_samples;
 		print_group(j, &g[i], cycles, samples, 0);
 	}
 	verdict(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
@@ -263,7 +272,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict(n && !bad, "functions have their exact share",
 		"%" PRIu32 " functions of %g %% or more and what is left, %" PRIu32 " beyond sampling error (each below %.2g)",
 		n, 100 * SHARE_MIN, bad, level);
-	verdict(!ghosts, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
+	verdict_never(!!ghosts, 1, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
 
 /* By the samples that it has, or that it should have: none is passed over because it got too few */
@@ -354,35 +363,38 @@ static void judge_sides(const struct join *j, uint64_t period, double level)
 			100.0 * (double)j->checks.main_guest / (double)overflows, overflows, p);
 }
 
-static void judge_samples(const struct join *j, int shared)
+static void judge_samples(const struct join *j, const struct asked *a)
 {
 	const struct join_checks *c = &j->checks;
 	const struct threads *t = &j->threads;
 
-	verdict(!c->orphans, "each sample has an overflow of its own",
-		"%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
-	verdict(!c->guest_of_host && !c->host_of_guest, "no sample is on the wrong side",
-		"%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
-		" host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict(!c->wrong_vm && !c->wrong_cr3 && !c->wrong_cpl && c->left <= 2 + c->guest / LEFT_MAX,
-		"VM, CR3 and CPL are those of the overflow",
-		"%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
-		c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
+	verdict_never(!!c->orphans, 1, "each sample has an overflow of its own",
+		      "%" PRIu64 " of %" PRIu64 " have none", c->orphans, c->samples);
+	verdict_never(c->guest_of_host || c->host_of_guest, 1, "no sample is on the wrong side",
+		      "%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
+		      " host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
+	verdict_never(c->wrong_vm || c->wrong_cr3 || c->wrong_cpl, c->left <= 2 + c->guest / LEFT_MAX,
+		      "VM, CR3 and CPL are those of the overflow",
+		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
+		      c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
 	verdict(c->user && 100 * c->user_known >= KNOWN_MIN * c->user, "guest user code is known",
 		"process, module and function of %" PRIu64 " of %" PRIu64 " samples (%.2f %%, wanted %d %%)", c->user_known,
 		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
-	verdict(c->tasks && !c->other_task, "user code's task is of the process whose CR3 it was",
-		"%" PRIu64 " of %" PRIu64 " are of another's", c->other_task, c->tasks);
-	verdict(c->tasks && !t->mixed && !t->with_fs, "the thread is the one that ran",
-		"%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %" PRIu64
-		" of %" PRIu64 " of kernel threads have one", (uint64_t)t->seen.nr, t->bases, t->mixed, t->with_fs, t->kthreads);
-	if (!shared)
-		verdict(c->exits && !c->wrong_exit && 100 * c->entry <= ENTRIES_MAX * c->exits,
-		"the exit reason is that of the last #VMEXIT",
-		"%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
-		" on the way into the guest have the NMI that was held back", c->wrong_exit, c->exits, c->entry);
-	verdict(!c->skid, "there is no skid in guest code",
-		"%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
+	verdict_never(!!c->other_task, c->tasks && 100 * c->tasks >= TASKS_MIN * c->user,
+		      "user code's task is of the process whose CR3 it was",
+		      "%" PRIu64 " of %" PRIu64 " are of another's; %" PRIu64 " samples of user code (%.2f %% have one, wanted %d %%)",
+		      c->other_task, c->tasks, c->user, c->user ? 100.0 * (double)c->tasks / (double)c->user : 0, TASKS_MIN);
+	verdict_never(t->mixed || t->with_fs, t->seen.nr && t->kthreads >= a->kthreads, "the thread is the one that ran",
+		      "%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %"
+		      PRIu64 " of %" PRIu64 " of kernel threads have one, wanted %" PRIu64, (uint64_t)t->seen.nr, t->bases,
+		      t->mixed, t->with_fs, t->kthreads, a->kthreads);
+	if (!a->shared)
+		verdict_never(!!c->wrong_exit, c->exits && 100 * c->entry <= ENTRIES_MAX * c->exits,
+			      "the exit reason is that of the last #VMEXIT",
+			      "%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
+			      " were held back on the way into the guest", c->wrong_exit, c->exits, c->entry);
+	verdict_never(!!c->skid, 1, "there is no skid in guest code",
+		      "%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
 }
 
 /* Overflows that no sample is of */
@@ -444,11 +456,20 @@ static void print_exits(const struct join *j)
 	printf("\n");
 }
 
+/* Where periods are fixed that is how far a function of the kernel may be off (bias_of()) */
+static void judge_behind(const struct exact *x, double most)
+{
+	const double got = x->injected ? 100 * (double)x->behind / (double)x->injected : 0;
+
+	verdict(x->injected && got <= most, "few interrupts come while a sample is handled",
+		"%.2f %% of %" PRIu64 ", at most %g %%", got, x->injected, most);
+}
+
 /* How many statistical tests the run makes */
 static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
 			  const struct asked *a)
 {
-	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog, i;
+	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog, i;
 
 	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
 		n += (uint32_t)has_cpi(j, &g[i]);
@@ -478,11 +499,15 @@ static int judge(const struct join *j, const struct asked *a)
 	if (vmp_weigh_paired(j->model))
 		judge_cpi(j, g, nr, level);
 	judge_sides(j, period, level);
-	judge_samples(j, a->shared);
+	judge_samples(j, a);
 	judge_balance(j, period);
 	judge_host(j, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
+	if (a->idle_hog)
+		judge_not_steal(j, a->idle_hog, a->waited, level);
+	if (a->behind < HUGE_VAL)
+		judge_behind(j->exact, a->behind);
 	judge_axis(j, a->within_us);
 	if (a->blocks)
 		judge_hottest(j, g, nr, period, a->function);
@@ -492,13 +517,14 @@ static int judge(const struct join *j, const struct asked *a)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--behind PERCENT]\n"
+		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL };
+	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL };
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -507,8 +533,16 @@ int main(int argc, char **argv)
 	for (; argc > 3; argc -= 2, argv += 2) {
 		if (!strcmp(argv[1], "--min"))
 			a.min = strtoull(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--kthreads"))
+			a.kthreads = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--steal"))
 			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--not-steal"))
+			a.idle_hog = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--waited"))
+			a.waited = strtod(argv[2], NULL);
+		else if (!strcmp(argv[1], "--behind"))
+			a.behind = strtod(argv[2], NULL);
 		else if (!strcmp(argv[1], "--vcpus") && !strcmp(argv[2], "shared"))
 			a.shared = 1;
 		else if (!strcmp(argv[1], "--pcpus") && !strcmp(argv[2], "some"))

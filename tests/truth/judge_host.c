@@ -23,6 +23,10 @@
 #define LIST_SHARE_MIN	0.05	/* of a list's cycles; smaller ones are summed up */
 #define MOVED_MAX	25	/* per cent of KVM's samples that may be held back */
 
+#define NOT_STEAL_MIN	300	/* samples of what runs beside a vCPU that sleeps */
+/* The scheduler was asked for another stretch than the window: half as much, and a bit, is no fault */
+#define NOT_STEAL_MAX(waited)	(0.02 + 1.5 * (waited))
+
 /* Among these shares are compared */
 struct whole {
 	uint64_t cycles, samples;
@@ -106,7 +110,7 @@ static int compare_whole(const struct join *j, const struct host_share *v, uint3
 static const char *exit_name(const struct join *j, char *buf, const struct host_share *s)
 {
 	(void)j;
-	return s->key == EXACT_NO_EXIT ? "(before the first)" :
+	return s->key == EXACT_NO_EXIT ? "(none)" :
 		vmp_exit_name(buf, VMPROF_VENDOR_SVM, s->key);
 }
 
@@ -123,6 +127,23 @@ static const char *function_name(const struct join *j, char *buf, const struct h
 	return vmp_model_name(j->model, (uint32_t)s->key);
 }
 
+/* What a report has of each: less by what was held back, which has a reason of its own */
+static void print_own(const struct join *j)
+{
+	char buf[VMP_EXIT_NAME_MAX];
+	uint32_t i;
+
+	printf("  a report has of them, by the samples' own reasons:");
+	for (i = 0; i < j->host.exits.nr; i++) {
+		const struct host_share *s = &j->host.exits.v[i];
+
+		if (s->own || s->samples)
+			printf(" %s %" PRIu64 " (%+" PRId64 ")", exit_name(j, buf, s), s->own,
+			       (int64_t)(s->own - s->samples));
+	}
+	printf("\n");
+}
+
 void judge_host(const struct join *j, int homeless, double level)
 {
 	const struct host *h = &j->host;
@@ -131,14 +152,15 @@ void judge_host(const struct join *j, int homeless, double level)
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
 	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
+	print_own(j);
 	verdict(!bad && 100 * h->moved <= MOVED_MAX * whole_of(h->exits.v, h->exits.nr).samples,
 		"VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back", bad, h->moved);
 	printf("   exact %%  sampled   samples   expected    chance  KVM's functions\n");
 	bad = compare_all(j, h->functions.v, h->functions.nr, level, function_name);
 	verdict(h->functions.nr && !bad, "KVM's functions have their exact share", "%" PRIu32 " beyond sampling error", bad);
-	verdict(h->kernel && !h->ghosts, "no sample of the host's kernel is in a function that did not run",
-		"%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
+	verdict_never(!!h->ghosts, !!h->kernel, "no sample of the host's kernel is in a function that did not run",
+		      "%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
 	if (homeless)
 		return;
 	printf("   exact %%  sampled   samples   expected    chance  user code of the host\n");
@@ -147,22 +169,36 @@ void judge_host(const struct join *j, int homeless, double level)
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
 }
 
+/* A process's share of user code; all 0 without a sample */
+static struct host_share share_of(const struct join *j, uint32_t pid)
+{
+	const uint64_t cr3 = host_proc_cr3(&j->host, pid);
+	uint32_t i;
+
+	for (i = 0; cr3 && i < j->host.procs.nr; i++)
+		if (j->host.procs.v[i].key == cr3)
+			return j->host.procs.v[i];
+	return (struct host_share){ 0 };
+}
+
 void judge_steal(const struct join *j, uint32_t pid, double level)
 {
 	const struct whole user = whole_of(j->host.procs.v, j->host.procs.nr);
-	uint64_t cr3 = host_proc_cr3(&j->host, pid);
-	uint32_t i;
+	const struct host_share s = share_of(j, pid);
 
-	for (i = 0; i < j->host.procs.nr; i++) {
-		const struct host_share *s = &j->host.procs.v[i];
+	verdict(s.samples && !compare(&user, "steal by that process", s.cycles, s.steal, level), "steal is exact",
+		"%" PRIu64 " of its %" PRIu64 " samples are steal", s.steal, s.samples);
+}
 
-		if (!cr3 || s->key != cr3)
-			continue;
-		verdict(!compare(&user, "steal by that process", s->cycles, s->steal, level), "steal is exact",
-			"%" PRIu64 " of its %" PRIu64 " samples are steal", s->steal, s->samples);
-		return;
-	}
-	verdict(0, "steal is exact", "process %" PRIu32 " has no sample", pid);
+void judge_not_steal(const struct join *j, uint32_t pid, double waited, double level)
+{
+	const struct host_share s = share_of(j, pid);
+	const double most = NOT_STEAL_MAX(waited), got = s.samples ? (double)s.steal / (double)s.samples : 0;
+
+	verdict(s.samples >= NOT_STEAL_MIN && most < 1 && (got <= most || binomial_test(s.samples, s.steal, most) >= level),
+		"what runs while a vCPU sleeps is no steal",
+		"%" PRIu64 " of its %" PRIu64 " samples are steal, %.2f %%; the vCPU wanted to run for %.2f %% of its time, at most %.2f %% may be",
+		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
 }
 
 void judge_axis(const struct join *j, double within_us)
@@ -176,7 +212,8 @@ void judge_axis(const struct join *j, double within_us)
 		bound = us > bound ? us : bound;
 	}
 	bound = within_us < bound ? within_us : bound;
-	verdict(j->axis.residences && worst <= bound, "guest events lie within the printed bound",
-		"%" PRIu64 " of them in the middle of %" PRIu64 " residences on recycled CR3s, at most %.3f us; bound %.3f us",
-		j->axis.inside, j->axis.residences, worst, bound);
+	verdict_never(worst > bound, !!j->axis.residences, "guest events lie within the printed bound",
+		      "%" PRIu64 " of them in the middle of %" PRIu64
+		      " residences on recycled CR3s, at most %.3f us; bound %.3f us",
+		      j->axis.inside, j->axis.residences, worst, bound);
 }

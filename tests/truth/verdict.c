@@ -7,16 +7,30 @@
 
 static int noes;
 
+static void say(int yes, const char *question, const char *fmt, va_list args, const char *end)
+{
+	noes += !yes;
+	printf("%s %s: ", yes ? "yes" : "NO", question);
+	vprintf(fmt, args);
+	puts(end);
+}
+
 void verdict(int yes, const char *question, const char *fmt, ...)
 {
 	va_list args;
 
-	noes += !yes;
-	printf("%s %s: ", yes ? "yes" : "NO", question);
 	va_start(args, fmt);
-	vprintf(fmt, args);
+	say(yes, question, fmt, args, "");
 	va_end(args);
-	putchar('\n');
+}
+
+void verdict_never(int wrong, int enough, const char *question, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(!wrong && enough, question, fmt, args, wrong ? " (final)" : "");
+	va_end(args);
 }
 
 int verdict_noes(void)

@@ -52,16 +52,16 @@ static const struct lot {
 	[RUN_HLT]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, HLT, 400, 0 },
 	[RUN_INTR] = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, INTR, 400, 0 },
 	[EMULATE]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, KVM + 0x10, INTR, 300, 0 },
-	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 0 },
+	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 20 },
 	[VMM]	   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1000, INTR, 300, 0 },
 	[STOLEN]   = { VMPROF_MODE_OTHER_USER, 3, GEN_VM, HOG, CR3_HOG, 0x2000, INTR, 300, 0 },
 };
 
-/* What a test bends: counts by lot; or @first samples of a lot, or their overflows */
+/* What a test bends: counts by lot; or @first samples of a lot, behind @past others, or their overflows */
 static struct bend {
 	double cycles[LOTS], cycles_at[LOTS], insns_at[LOTS];	/* added, in periods */
 	uint64_t early;		/* ticks by which the second owner of a CR3 is told of too late */
-	unsigned int lot, first;
+	unsigned int lot, first, past;
 	void (*sample)(struct vmprof_sample *s);
 	void (*overflow)(struct exact_overflow *o);
 	int no_sample, no_overflow;
@@ -73,7 +73,7 @@ static char *dir, capture[96], counts[96];
 static struct gen gen;
 
 static char said_no[8][80];
-static int noes, asked;
+static int noes, finals, asked;
 
 void verdict(int yes, const char *question, const char *fmt, ...)
 {
@@ -81,6 +81,13 @@ void verdict(int yes, const char *question, const char *fmt, ...)
 	asked++;
 	if (!yes)
 		snprintf(said_no[noes++ % 8], sizeof(said_no[0]), "%s", question);
+}
+
+void verdict_never(int wrong, int enough, const char *question, const char *fmt, ...)
+{
+	(void)fmt;
+	finals += wrong;
+	verdict(!wrong && enough, question, "-");
 }
 
 int verdict_noes(void)
@@ -205,7 +212,8 @@ static void put_samples(FILE *f, int nr)
 		struct vmprof_sample s = sample_of(l, tsc, i >= l->samples);
 		struct exact_overflow o = overflow_of(l, tsc - 1);
 		/* not the first of all, which may be of what was before the window */
-		const int bent = nr == (int)bend.lot && i >= 10 && i < 10 + bend.first;
+		const unsigned int from = 10 + bend.past;
+		const int bent = nr == (int)bend.lot && i >= from && i < from + bend.first;
 
 		if (bent && bend.sample)
 			bend.sample(&s);
@@ -244,7 +252,7 @@ static int judge_them(char *options)
 	FILE *f = fopen(counts, "w");
 
 	assert_non_null(f);
-	noes = asked = 0;
+	noes = finals = asked = 0;
 	begin();
 	fprintf(f, "vmprof-exact 3\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
 	for (i = 0; i < LOTS; i++)
@@ -270,6 +278,12 @@ static int judge_them(char *options)
 #define OPTIONS "--steal 77 --blocks 1"
 #define ASKED	21
 
+/* Of these options, of which --blocks and one about steal are there always */
+static int to_be_asked(const char *options)
+{
+	return ASKED + !!strstr(options, "--behind");
+}
+
 static void all_yes(const char *options)
 {
 	char buf[80];
@@ -277,19 +291,33 @@ static void all_yes(const char *options)
 	snprintf(buf, sizeof(buf), "%s", options);
 	if (judge_them(buf))
 		fail_msg("%d of %d say NO: %s", noes, asked, said_no[0]);
-	assert_int_equal(asked, ASKED);
+	assert_int_equal(asked, to_be_asked(options));
 }
 
-static void only(const char *question, const char *options)
+static void only_says(const char *question, const char *options, int is_final)
 {
 	char buf[80];
 
 	snprintf(buf, sizeof(buf), "%s", options);
 	assert_int_equal(judge_them(buf), 1);
-	assert_int_equal(asked, ASKED);
+	assert_int_equal(asked, to_be_asked(options));
 	if (noes != 1 || strcmp(said_no[0], question))
 		fail_msg("%d say NO, not only '%s': %s, %s", noes, question, said_no[0], said_no[1]);
+	if (finals != is_final)
+		fail_msg("'%s' is %sfinal", question, finals ? "" : "not ");
 	bend = (struct bend){ 0 };
+}
+
+/* This NO may be chance */
+static void only(const char *question, const char *options)
+{
+	only_says(question, options, 0);
+}
+
+/* This one may not */
+static void never(const char *question, const char *options)
+{
+	only_says(question, options, 1);
 }
 
 static int setup(void **state)
@@ -354,7 +382,14 @@ static void test_ghost(void **state)
 	bend.first = 1;
 	bend.sample = in_never;
 	bend.overflow = at_never;
-	only("no sample is in a function that did not run", OPTIONS);
+	never("no sample is in a function that did not run", OPTIONS);
+	/* of instructions */
+	bend.lot = TICK;
+	bend.first = 1;
+	bend.past = lots[TICK].samples;
+	bend.sample = in_never;
+	bend.overflow = at_never;
+	never("no sample is in a function that did not run", OPTIONS);
 }
 
 static void test_cpi(void **state)
@@ -384,7 +419,7 @@ static void test_orphan(void **state)
 	bend.lot = IDLE;
 	bend.first = 1;
 	bend.no_overflow = 1;
-	only("each sample has an overflow of its own", OPTIONS);
+	never("each sample has an overflow of its own", OPTIONS);
 }
 
 static void other_side(struct exact_overflow *o)
@@ -398,11 +433,11 @@ static void test_wrong_side(void **state)
 	bend.lot = IDLE;
 	bend.first = 1;
 	bend.overflow = other_side;
-	only("no sample is on the wrong side", OPTIONS);
+	never("no sample is on the wrong side", OPTIONS);
 	bend.lot = HOST;
 	bend.first = 1;
 	bend.overflow = other_side;
-	only("no sample is on the wrong side", OPTIONS);
+	never("no sample is on the wrong side", OPTIONS);
 }
 
 static void other_vm(struct exact_overflow *o)
@@ -436,7 +471,8 @@ static void test_spaces(void **state)
 		bend.lot = OTHER;
 		bend.first = wrong[i] == just_left ? 3 : 1;
 		bend.overflow = wrong[i];
-		only("VM, CR3 and CPL are those of the overflow", OPTIONS);
+		/* to have just been left is rare, not wrong */
+		only_says("VM, CR3 and CPL are those of the overflow", OPTIONS, wrong[i] != just_left);
 	}
 }
 
@@ -459,7 +495,26 @@ static void test_task(void **state)
 	bend.lot = GAMMA;
 	bend.first = 1;
 	bend.sample = other_task;
+	never("user code's task is of the process whose CR3 it was", OPTIONS);
+}
+
+static void no_task(struct vmprof_sample *s)
+{
+	s->guest_task = VMPROF_TASK_NO_READ;
+}
+
+/* In 99 of 100 samples of user code there is one; of kernel threads as many as were asked for */
+static void test_tasks(void **state)
+{
+	(void)state;
+	bend.lot = ALPHA;
+	bend.first = 40;
+	bend.sample = no_task;
+	all_yes(OPTIONS);
+	bend.first = 60;
 	only("user code's task is of the process whose CR3 it was", OPTIONS);
+	all_yes(OPTIONS " --kthreads 700");
+	only("the thread is the one that ran", OPTIONS " --kthreads 701");
 }
 
 static void second_thread(struct vmprof_sample *s)
@@ -479,15 +534,15 @@ static void test_thread(void **state)
 	bend.lot = GAMMA;
 	bend.first = 1;
 	bend.sample = second_thread;
-	only("the thread is the one that ran", OPTIONS);
+	never("the thread is the one that ran", OPTIONS);
 	bend.lot = GAMMA;
 	bend.first = 1;
 	bend.overflow = other_base;
-	only("the thread is the one that ran", OPTIONS);
+	never("the thread is the one that ran", OPTIONS);
 	bend.lot = IDLE;
 	bend.first = 1;
 	bend.overflow = other_base;
-	only("the thread is the one that ran", OPTIONS);
+	never("the thread is the one that ran", OPTIONS);
 }
 
 static void other_reason(struct vmprof_sample *s)
@@ -495,22 +550,41 @@ static void other_reason(struct vmprof_sample *s)
 	s->exit_reason = HLT;
 }
 
-static void held_nmi(struct vmprof_sample *s)
+static void own_nmi(struct vmprof_sample *s)
 {
 	s->exit_reason = 0x61;
 }
 
-/* The NMI that was held back on the way into the guest may be there in one of ten */
+static void at_entry(struct vmprof_sample *s)
+{
+	s->exit_reason = VMPROF_EXIT_ENTRY;
+}
+
+static void before_entry(struct exact_overflow *o)
+{
+	o->pc += 8;
+}
+
+/* One of ten may have been held back on the way into the guest; its own NMI is no reason, and it is found elsewhere */
 static void test_reason(void **state)
 {
 	(void)state;
 	bend.lot = RUN_INTR;
 	bend.first = 1;
 	bend.sample = other_reason;
-	only("the exit reason is that of the last #VMEXIT", OPTIONS);
+	never("the exit reason is that of the last #VMEXIT", OPTIONS);
+	bend.lot = RUN_INTR;
+	bend.first = 1;
+	bend.sample = own_nmi;
+	never("the exit reason is that of the last #VMEXIT", OPTIONS);
+	bend.lot = RUN_INTR;
+	bend.first = 1;
+	bend.sample = at_entry;
+	never("the exit reason is that of the last #VMEXIT", OPTIONS);
 	bend.lot = RUN_INTR;
 	bend.first = 100;
-	bend.sample = held_nmi;
+	bend.sample = at_entry;
+	bend.overflow = before_entry;
 	all_yes(OPTIONS);
 	bend.first = 200;
 	only("the exit reason is that of the last #VMEXIT", OPTIONS);
@@ -527,7 +601,7 @@ static void test_skid(void **state)
 	bend.lot = TICK;
 	bend.first = 1;
 	bend.overflow = next_insn;
-	only("there is no skid in guest code", OPTIONS);
+	never("there is no skid in guest code", OPTIONS);
 }
 
 /* More ran than there are samples; an overflow has none */
@@ -568,7 +642,12 @@ static void test_host_ghost(void **state)
 	bend.lot = HOST;
 	bend.first = 1;
 	bend.sample = in_unused;
-	only("no sample of the host's kernel is in a function that did not run", OPTIONS);
+	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.past = lots[HOST].samples;
+	bend.sample = in_unused;
+	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
 }
 
 /* What it did was not steal alone */
@@ -595,12 +674,35 @@ static void test_steal(void **state)
 	only("steal is exact", "--steal 78 --blocks 1");
 }
 
+/* It ran while a vCPU slept, but for two per cent and what the scheduler says */
+static void test_not_steal(void **state)
+{
+	(void)state;
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 77 --blocks 1");
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 78 --blocks 1");
+	bend.lot = STOLEN;
+	bend.first = 290;
+	bend.sample = no_steal;
+	all_yes("--not-steal 77 --blocks 1");
+	bend.first = 240;
+	all_yes("--not-steal 77 --blocks 1 --waited 0.1");
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 77 --blocks 1");
+}
+
+/* A hundred of a thousand do */
+static void test_behind(void **state)
+{
+	(void)state;
+	all_yes(OPTIONS " --behind 10");
+	only("few interrupts come while a sample is handled", OPTIONS " --behind 9.9");
+}
+
 /* The second owner of a CR3 was told of when it had run there for a while */
 static void test_axis(void **state)
 {
 	(void)state;
 	bend.early = 7000;
-	only("guest events lie within the printed bound", OPTIONS);
+	never("guest events lie within the printed bound", OPTIONS);
 }
 
 static void test_hottest(void **state)
@@ -632,6 +734,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
@@ -640,6 +743,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_host_ghost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
 	};

@@ -15,6 +15,7 @@
 #include "tests/truth/binomial.c"
 #include "tests/truth/exact.c"
 #include "tests/truth/host.c"
+#include "tests/truth/verdict.c"
 
 /* Computed with whole fractions */
 static void test_binomial_known_values(void **state)
@@ -248,20 +249,15 @@ static void test_axis(void **state)
 	vmp_space_deinit(&space);
 }
 
-/* On the way into the guest the NMI stands in place of the reason before */
-static void test_held_back(void **state)
+/* Without a vCPU a sample tells no reason */
+static void test_own_reason(void **state)
 {
 	struct vmprof_sample s = { .flags = VMPROF_SF_VCPU, .exit_reason = 0x400 };
-	struct exact_overflow o = { .exit = 0x400 };
 
 	(void)state;
-	assert_false(held_back(&s, &o));
-	s.exit_reason = SVM_EXIT_NMI;
-	assert_true(held_back(&s, &o));
-	o.exit = SVM_EXIT_NMI;
-	assert_false(held_back(&s, &o));
+	assert_int_equal(own_reason(&s), 0x400);
 	s.flags = 0;
-	assert_true(held_back(&s, &o));
+	assert_int_equal(own_reason(&s), EXACT_NO_EXIT);
 }
 
 /* A process has the CR3 that most of its overflows had; its other samples are held against that, too. */
@@ -295,6 +291,31 @@ static void test_host_processes(void **state)
 	host_free(&h);
 }
 
+/* What tests/lab/suite.sh takes for final: what was, not what there was too little of */
+static void test_verdicts(void **state)
+{
+	char text[256] = "";
+	int out = dup(STDOUT_FILENO), fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	fflush(stdout);
+	assert_int_equal(dup2(fds[1], STDOUT_FILENO), STDOUT_FILENO);
+	verdict(1, "shares", "%d", 1);
+	verdict(0, "shares", "%d", 2);
+	verdict_never(0, 1, "ghosts", "%d", 3);
+	verdict_never(0, 0, "ghosts", "%d", 4);
+	verdict_never(1, 1, "ghosts", "%d", 5);
+	fflush(stdout);
+	assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
+	assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
+	assert_string_equal(text, "yes shares: 1\nNO shares: 2\nyes ghosts: 3\nNO ghosts: 4\nNO ghosts: 5 (final)\n");
+	assert_int_equal(verdict_noes(), 3);
+	close(out);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,8 +328,9 @@ int main(void)
 		cmocka_unit_test(test_overflow_too_old),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
-		cmocka_unit_test(test_held_back),
+		cmocka_unit_test(test_own_reason),
 		cmocka_unit_test(test_host_processes),
+		cmocka_unit_test(test_verdicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
