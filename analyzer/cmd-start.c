@@ -70,6 +70,10 @@ static int check_trigger(const struct vmp_session_opts *o)
 			event.name);
 		return -EINVAL;
 	}
+	if (o->cpi && o->no_cpi) {
+		vmp_err("start: give --cpi or --no-cpi, not both");
+		return -EINVAL;
+	}
 	if (o->random && event.is_timer) {
 		vmp_err("--random needs a performance counter: it does not go with %s", event.name);
 		return -EINVAL;
@@ -111,13 +115,18 @@ int cmd_start(int argc, char **argv)
 		  "because of the samples themselves", &o.random },
 		{ "cpi", 'i', VMP_OPT_FLAG, NULL,
 		  "sample instructions beside cycles, with the same period, so that\n"
-		  "the report has the cycles per instruction of each function", &o.cpi },
+		  "the report has the cycles per instruction of each function; it takes\n"
+		  "as many interrupts again, and four counters of each CPU", &o.cpi },
+		{ "no-cpi", 0, VMP_OPT_FLAG, NULL,
+		  "do not, as --lbr any does where it can: without them times of blocks\n"
+		  "come from branches alone; who needs only branches saves half the\n"
+		  "interrupts", &o.no_cpi },
 		{ "lbr", 'l', VMP_OPT_STR, "FILTER",
 		  "record the last branches before each sample: words with commas, of\n"
 		  "any, call, ret, cond, ind (indirect), jump, far (interrupts, system\n"
 		  "calls), and of user, kernel (both if none is given); or one of the\n"
 		  "presets (types 1 to 4, table 8 of the paper in vmprof-start(1)), which\n"
-		  "take so many bytes a sample with 16 and 32 branches:\n"
+		  "take so many bytes a sample with 16 and 32 branches, and tell no blocks:\n"
 		  "  calls      type 1  calls, from-to              288  544\n"
 		  "  flow-from  type 2  calls and returns, from     160  288\n"
 		  "  flow-to    type 3  calls and returns, to       160  288\n"

@@ -98,7 +98,8 @@ static void print_status(struct json_object *o)
 	       json_object_get_double(member(o, "seconds")), vmp_json_count(o, "pid"));
 	if (*error)
 		printf("error      %s\n", error);
-	printf("event      %s, %speriod %llu, by %s\n", vmp_json_get(o, "event"),
+	printf("event      %s%s, %speriod %llu, by %s\n", vmp_json_get(o, "event"),
+	       vmp_json_count(o, "instruction_period") ? " and instructions" : "",
 	       json_object_get_boolean(member(o, "random")) ? "random, mean " : "", vmp_json_count(o, "period"),
 	       strcmp(vmp_json_get(o, "trigger"), "timer") ? "counter" : "timer");
 	printf("samples    %llu\n", vmp_json_count(o, "samples"));

@@ -78,8 +78,8 @@ _vmprof()
 		1:*) words='start stop status report tui top blocks branches annotate loops timeline export import attach
 			doctor help --help --version' ;;
 		*:start)
-			words='--domain --all --event --period --random --cpi --lbr --lbr-format --no-kernel-text --duration --output
-				--buffer --objects --connect --help'
+			words='--domain --all --event --period --random --cpi --no-cpi --lbr --lbr-format --no-kernel-text --duration
+				--output --buffer --objects --connect --help'
 			;;
 		*:stop) words='--help' ;;
 		*:status) words='--json --help' ;;

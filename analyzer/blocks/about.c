@@ -143,9 +143,11 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
+	if (e->unit && !e->by_instructions && e->source == VMP_SOURCE_TIME)
+		fputs("    +- holds what equation 1 says otherwise, and what the counters counted of other code: by branches alone nobody knows;\n"
+		      "    samples of instructions (vmprof start --cpi) tell\n", out);
 	if (e->doubted)
-		fprintf(out, "    %" PRIu32 " blocks with %.1f%% of the time are more than twice or less than half of equation 1: by branches alone\n"
-			"    cycles and runs can be off by more than +- says; samples of instructions (vmprof start --cpi) settle it\n",
+		fprintf(out, "    %" PRIu32 " blocks with %.1f%% of the time are more than twice or less than half of equation 1\n",
 			e->doubted, e->samples > 0 ? 100 * e->doubted_samples / e->samples : 0);
 	if (t->astray)
 		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",

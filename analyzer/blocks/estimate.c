@@ -295,12 +295,60 @@ static void untimed(struct vmp_estimates *e)
 	e->source = 2 * cycled > n ? VMP_SOURCE_LBR : VMP_SOURCE_CPI;
 }
 
-/* Where runs come from the chain alone, a large difference is equation 1's fault or the chain's: nobody knows. */
-static void doubt(struct vmp_estimates *e, const struct vmp_estimate *b)
+/* An error that holds a part of the figure as well */
+static void add_part(double *error, double figure, double part)
+{
+	if (!isnan(figure))
+		*error = hypot(isnan(*error) ? 0 : *error, figure * part);
+}
+
+/*
+ * The counters say how fast a phase is by what they counted between two samples in it.  Where phases take turns within a
+ * period, others ran in between.  Return: the part of their word that is not the phase's own: 0 it ran alone, 1 no more
+ * than if all were one.  If turns end by chance, with what is left of them after a period, @again, and the phase's @share of
+ * the time, it runs at the part u of a period with the probability (share + (1 - share) again^u), the same backwards.
+ */
+static double foreign(const struct vmp_measure *m, double all_cycles, uint32_t row)
+{
+	const struct vmp_phase *p = row == VMP_NONE ? NULL : &m->phase.v[m->phase_of_row[row]];
+	double own, share, again, mean;
+
+	if (!p || !(all_cycles > 0))
+		return 0;
+	own = vmp_groups_without(&p->cycles, VMP_GROUPS);
+	share = vmp_groups_without(&p->all_cycles, VMP_GROUPS);
+	again = share > 0 ? own / share : 0;
+	share /= all_cycles;
+	if (share >= 1)
+		return 0;
+	again = (again - share) / (1 - share);
+	if (!(again > 0))
+		return 1;
+	if (again >= 1)
+		return 0;
+	mean = (again - 1) / log(again);
+	own = (share * share + 2 * share * (1 - share) * mean + (1 - share) * (1 - share) * again) / (share + (1 - share) * again);
+	return (1 - own) / (1 - share);
+}
+
+/*
+ * Where runs come from the chain alone: what it says otherwise than equation 1 is the one's fault or the other's, and what
+ * the counters say of other phases is in the scale.  Nobody knows, so that errors hold both: of cycles, of runs
+ * (equation 1's are the samples by its cycles), and of what hangs on them.
+ */
+static void doubt(struct vmp_estimates *e, struct vmp_estimate *b, double scale)
 {
 	double times = b->cycles[VMP_SOURCE_TIME] / b->cycles[VMP_SOURCE_CPI];
 
-	if (b->source != VMP_SOURCE_TIME || e->by_instructions || !(times > FAR || times < 1 / FAR))
+	if (b->source != VMP_SOURCE_TIME || e->by_instructions)
+		return;
+	b->doubt = hypot(times > 0 ? 1 - 1 / times : 0, scale);
+	b->executions_doubt = hypot(times > 0 ? 1 - times : 0, scale);
+	add_part(&b->error, b->cycles[VMP_SOURCE_TIME], b->doubt);
+	add_part(&b->executions_error, b->executions, b->executions_doubt);
+	add_part(&b->missed_error, b->cycles_missed, b->doubt);
+	add_part(&b->predicted_error, b->cycles_predicted, b->doubt);
+	if (!(times > FAR || times < 1 / FAR))
 		return;
 	e->doubted++;
 	e->doubted_samples += b->samples;
@@ -346,9 +394,13 @@ static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
+	const struct vmp_measure *m = e->m;
+	double all_cycles = 0;
 	uint32_t i;
 	int g;
 
+	for (i = 0; i < m->phase.nr; i++)
+		all_cycles += vmp_groups_without(&m->phase.v[i].all_cycles, VMP_GROUPS);
 	for (i = 0; i < e->m->set->blocks.nr; i++) {
 		struct vmp_estimate *b = &e->block[i];
 
@@ -363,7 +415,7 @@ static void choose(struct vmp_estimates *e)
 				e->block_without[g][i] = NAN;
 		}
 		part(&e->m->set->blocks.v[i], b);
-		doubt(e, b);
+		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
 	}
 }
 

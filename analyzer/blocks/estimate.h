@@ -29,6 +29,7 @@ struct vmp_estimate {
 	double executions_error;	/* standard error; NAN unknown */
 	double cycles[VMP_SOURCE_NR];	/* of one execution; NAN unknown */
 	double error;		/* standard error of cycles[VMP_SOURCE_TIME]; NAN unknown */
+	double doubt, executions_doubt;	/* parts of cycles and of executions that all these errors hold besides chance */
 	enum vmp_source source;	/* the one in use */
 };
 

@@ -213,9 +213,10 @@ static int index_all(struct work *w)
 	return err;
 }
 
-/* What runs and samples of an instruction would be without each group of samples */
+/* What runs and samples of an instruction would be without each group of samples; what of its runs is in doubt besides */
 struct without {
 	double runs[VMP_GROUPS], landed[VMP_GROUPS];
+	double runs_doubt, cycles_doubt;	/* sums of runs by a block's parts: its blocks err together */
 };
 
 /* Blocks that begin before the function may reach into it */
@@ -228,12 +229,15 @@ static void add_runs(const struct work *w, struct vmp_listing *l, struct without
 	for (i = vmp_places_first(&w->blocks, l->object, from); vmp_places_until(&w->blocks, i, l->object, l->end); i++) {
 		const struct vmp_block_code *b = &w->set->blocks.v[w->blocks.v[i].number];
 		uint64_t end = w->set->points.points.v[b->end].addr;
-		double runs = w->e->block[w->blocks.v[i].number].executions;
+		const struct vmp_estimate *e = &w->e->block[w->blocks.v[i].number];
+		double runs = e->executions;
 
 		if (isnan(runs))
 			continue;
 		for (k = first_at(l, w->blocks.v[i].addr); k < l->insns.nr && l->insns.v[k].addr <= end; k++) {
 			l->insns.v[k].runs += runs;
+			without[k].runs_doubt += runs * e->executions_doubt;
+			without[k].cycles_doubt += runs * e->doubt;
 			for (g = 0; g < VMP_GROUPS; g++)
 				without[k].runs[g] += w->e->block_without[g] ?
 					(double)w->e->block_without[g][w->blocks.v[i].number] : NAN;
@@ -286,8 +290,8 @@ static void take_cycles(const struct work *w, struct vmp_listing *l, const struc
 		for (g = 0; g < VMP_GROUPS; g++)
 			cycles[g] = without[i].landed[g] * w->e->period / without[i].runs[g];
 		x->cycles = (double)x->landed * w->e->period / x->runs;
-		x->cycles_error = vmp_error_of(cycles);
-		x->runs_error = vmp_error_of(without[i].runs);
+		x->cycles_error = hypot(vmp_error_of(cycles), x->cycles * without[i].cycles_doubt / x->runs);
+		x->runs_error = hypot(vmp_error_of(without[i].runs), without[i].runs_doubt);
 	}
 }
 

@@ -224,6 +224,23 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 	return err;
 }
 
+int vmp_driver_try(const struct vmprof_config *config, const uint32_t *vms, uint32_t nr)
+{
+	struct vmprof_config smallest = *config;
+	int err = 0, fd = open(VMPROF_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	smallest.size = sizeof(smallest);
+	smallest.ring_bytes = VMPROF_RING_MIN;
+	smallest.nr_vms = nr;
+	smallest.vms = (uintptr_t)vms;
+	if (ioctl(fd, VMPROF_IOC_CONFIG, &smallest) || ioctl(fd, VMPROF_IOC_START))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
 int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *tasks)
 {
 	if (d->query.version < TASKS_VERSION)
@@ -249,7 +266,7 @@ int vmp_driver_start(struct vmp_driver *d)
 	err = -errno;
 	if (err == -EBUSY)
 		vmp_err("sampling cannot begin: another session runs, or all counters are taken\n"
-			"  the NMI watchdog holds one: sysctl kernel.nmi_watchdog=0; perf may hold others; --cpi takes two more; --lbr does not go beside perf record -b");
+			"  the NMI watchdog holds one: sysctl kernel.nmi_watchdog=0; perf may hold others; --cpi takes two more, which --no-cpi leaves; --lbr does not go beside perf record -b");
 	else if (err == -EOPNOTSUPP && (d->query.features & VMPROF_FEAT_MEDIATED))
 		vmp_err("KVM's mediated vPMU keeps the counters for its guests\n"
 			"  load kvm_intel or kvm_amd with enable_mediated_pmu=0, or use --event cpu-clock");

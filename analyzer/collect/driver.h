@@ -30,6 +30,12 @@ int vmp_driver_open(struct vmp_driver *d);
 int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
 		      const uint32_t *vms, uint32_t nr);
 
+/**
+ * vmp_driver_try() - Whether such a session can be had now: one begins and ends at once, beside the one that is open.
+ * Return: 0 or -errno (not told).
+ */
+int vmp_driver_try(const struct vmprof_config *config, const uint32_t *vms, uint32_t nr);
+
 /** vmp_driver_how_to_install() - The command that helps where there is no module; @root: "" or a fake. */
 const char *vmp_driver_how_to_install(const char *root);
 

@@ -13,7 +13,8 @@ struct vmp_session_opts {
 	int all;
 	const char *event;	/* NULL: cycles, or the timer where there is no PMU */
 	const char *period;	/* NULL: the event's usual one */
-	int cpi;		/* sample instructions, too */
+	int cpi;		/* sample instructions, too, or do not start */
+	int no_cpi;		/* nor do so for the sake of branches */
 	int random;		/* the period is the mean of random ones */
 	struct vmp_lbr lbr;	/* record branches, too */
 	int no_kernel_text;	/* the kernels' code is not copied for branches */

@@ -143,6 +143,14 @@ int vmp_lbr_parse(const char *filter, const char *format, struct vmp_lbr *lbr)
 	return 0;
 }
 
+int vmp_lbr_tells_blocks(const struct vmp_lbr *lbr)
+{
+	const uint32_t near = KINDS & ~VMPROF_LBR_FAR;
+
+	return (lbr->branches & near) == near &&
+	       (lbr->format == VMPROF_LBR_FROM_TO || lbr->format == VMPROF_LBR_FROM_TO_CYCLES);
+}
+
 const char *vmp_lbr_lack(const struct vmprof_query *q)
 {
 	static const char *const why[] = {

@@ -28,6 +28,9 @@ int vmp_lbr_parse(const char *filter, const char *format, struct vmp_lbr *lbr);
  */
 int vmp_lbr_check(const struct vmp_lbr *lbr, const struct vmprof_query *q);
 
+/** vmp_lbr_tells_blocks() - 1: all near branches, each with both its ends, so that the code between them is known. */
+int vmp_lbr_tells_blocks(const struct vmp_lbr *lbr);
+
 /** vmp_lbr_lack() - Why there are none on this host, as a sentence; NULL: there are. */
 const char *vmp_lbr_lack(const struct vmprof_query *q);
 

@@ -52,6 +52,7 @@ struct vmp_session {
 	struct vmp_driver driver;
 	struct vmp_event event;
 	uint64_t period;
+	uint64_t instruction_period;	/* 0: instructions are not sampled */
 	uint32_t tsc_khz;
 	int sampling;		/* the driver runs */
 	uint64_t rings_ns;	/* when rings were stored last */
@@ -111,6 +112,12 @@ struct vmp_vm *vmp_session_vm(struct vmp_session *s, uint32_t pid);
 
 /* setup.c: everything before the loop.  Return: 0 or -errno, told. */
 int vmp_session_setup(struct vmp_session *s);
+/**
+ * vmp_session_instructions() - Whether instructions are sampled beside cycles: where they are asked for, and where branches
+ * tell blocks, if that can be had; if not, it is told.
+ * @config: The session's, without them.
+ */
+void vmp_session_instructions(struct vmp_session *s, const struct vmprof_config *config, const uint32_t *vms, uint32_t nr);
 /** vmp_session_add_vm() - A domain joins: its blocks are written, its agent is greeted. */
 int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm);
 /** vmp_session_tasks() - The driver gets what is known of where a guest keeps its tasks. */

@@ -143,11 +143,34 @@ static void tell_sampling(const struct vmp_session *s)
 	char text[128];
 
 	vmp_info("a sample every %s of %s%s%s", vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
-		 s->opts->cpi ? ", and every so many instructions" : "",
+		 s->instruction_period ? ", and every so many instructions" : "",
 		 s->opts->random ? ", in the mean of random periods" : "");
 	if (lbr->branches)
 		vmp_info("with each sample up to %u branches (%s), %u bytes", entries,
 			 vmp_lbr_text(text, lbr), vmp_lbr_bytes(lbr, entries));
+	if (s->instruction_period && !s->opts->cpi)
+		vmp_info("samples of instructions are for the times of blocks; they are as many interrupts again: --no-cpi leaves them out");
+}
+
+void vmp_session_instructions(struct vmp_session *s, const struct vmprof_config *config, const uint32_t *vms, uint32_t nr)
+{
+	struct vmprof_config with = *config;
+
+	s->instruction_period = s->opts->cpi ? s->period : 0;
+	if (s->opts->cpi || s->opts->no_cpi || !vmp_lbr_tells_blocks(&s->opts->lbr))
+		return;
+	if (!vmp_event_is_cycles(&s->event)) {
+		vmp_warn("no samples of instructions, which go with the event cycles, not with %s: vmprof blocks will have the CPI of the samples, the same for all blocks of a sample",
+			 s->event.name);
+		return;
+	}
+	with.instruction_period = s->period;
+	/* where it cannot be had without them either, the session's own start says why */
+	if (vmp_driver_try(&with, vms, nr) && !vmp_driver_try(config, vms, nr)) {
+		vmp_warn("no samples of instructions, for which each CPU needs two counters more than are free (sysctl kernel.nmi_watchdog=0; pgrep -a perf): times of blocks will come from branches alone, and can be far off");
+		return;
+	}
+	s->instruction_period = s->period;
 }
 
 static int choose_event(struct vmp_session *s)
@@ -179,8 +202,6 @@ static int choose_event(struct vmp_session *s)
 		err = check_random(s);
 	if (!err)
 		err = vmp_lbr_check(&s->opts->lbr, &s->driver.query);
-	if (!err)
-		tell_sampling(s);
 	return err;
 }
 
@@ -195,7 +216,6 @@ static int configure(struct vmp_session *s)
 		.event_config1 = s->event.config1,
 		.event_config2 = s->event.config2,
 		.period = s->period,
-		.instruction_period = s->opts->cpi ? s->period : 0,
 		.lbr_branches = s->opts->lbr.branches,
 		.lbr_format = s->opts->lbr.format,
 		.ring_bytes = (uint32_t)s->opts->ring_bytes,
@@ -205,6 +225,9 @@ static int configure(struct vmp_session *s)
 
 	for (i = 0; i < s->nr_vms; i++)
 		pids[i] = s->vms[i]->dom.pid;
+	vmp_session_instructions(s, &config, pids, s->opts->all ? 0 : s->nr_vms);
+	tell_sampling(s);
+	config.instruction_period = s->instruction_period;
 	return vmp_driver_config(&s->driver, &config, pids, s->opts->all ? 0 : s->nr_vms);
 }
 
@@ -274,8 +297,8 @@ static void write_meta(struct vmp_session *s, FILE *f)
 	vmp_json_str(f, u.release);
 	fprintf(f, ",\"vendor\":\"%s\",\"event\":", v < 3 ? vendor[v] : "none");
 	vmp_json_str(f, s->event.name);
-	if (s->opts->cpi)
-		fprintf(f, ",\"instruction_period\":%" PRIu64, s->period);
+	if (s->instruction_period)
+		fprintf(f, ",\"instruction_period\":%" PRIu64, s->instruction_period);
 	if (s->opts->lbr.branches) {
 		fputs(",\"lbr\":", f);
 		vmp_lbr_json(&s->opts->lbr, f);

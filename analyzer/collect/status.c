@@ -81,7 +81,7 @@ char *vmp_session_status(struct vmp_session *s)
 		s->writer ? vmp_writer_bytes(s->writer) : 0,
 		s->begin_ns ? (double)(end_ns - s->begin_ns) / 1e9 : 0.0);
 	vmp_json_str(f, s->event.name);
-	fprintf(f, ",\"period\":%" PRIu64 ",\"random\":%s,\"trigger\":\"%s\",\"samples\":%" PRIu64, s->period,
+	fprintf(f, ",\"period\":%" PRIu64 ",\"instruction_period\":%" PRIu64 ",\"random\":%s,\"trigger\":\"%s\",\"samples\":%" PRIu64, s->period, s->instruction_period,
 		s->opts->random ? "true" : "false", s->event.is_timer ? "timer" : "pmc", s->samples);
 	write_losses(s, f);
 	fputs(",\"lbr\":", f);

@@ -2,13 +2,14 @@
 /*
  * test_driver.c - rings of a host whose CPU numbers have holes: a file in memory for the device's
  * mappings, an ioctl() that answers as the module does.  And when the module is told where a guest
- * keeps its tasks, and when not any more.
+ * keeps its tasks, and when not any more.  And whether instructions are sampled for the sake of branches.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,39 @@ static int device = -1;
 static struct vmprof_tasks given;	/* by the last VMPROF_IOC_TASKS */
 static int times_given, refuse;
 
+/* Sessions that begin only to see whether they can */
+static struct {
+	int fd, opened, started;
+	int with, without;	/* errno of START, with samples of instructions and without */
+	struct vmprof_config config;
+} tried = { .fd = -1 };
+
+int open(const char *name, int flags, ...)
+{
+	va_list ap;
+	int mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, int);
+	va_end(ap);
+	if (strcmp(name, VMPROF_DEVICE))
+		return (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
+	tried.opened++;
+	tried.fd = memfd_create("tried", MFD_CLOEXEC);
+	return tried.fd;
+}
+
+static int try_it(unsigned long request, const void *arg)
+{
+	if (request == VMPROF_IOC_CONFIG)
+		tried.config = *(const struct vmprof_config *)arg;
+	if (request != VMPROF_IOC_START)
+		return 0;
+	tried.started++;
+	errno = tried.config.instruction_period ? tried.with : tried.without;
+	return errno ? -1 : 0;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -43,6 +77,8 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
+	if (fd == tried.fd)
+		return try_it(request, arg);
 	if (fd != device)
 		return (int)syscall(SYS_ioctl, fd, request, arg);
 	if (request == VMPROF_IOC_STATS && !possible[((struct vmprof_cpu_stats *)arg)->cpu]) {
@@ -443,10 +479,74 @@ static void test_status(void **state)
 	vm.agent.flags |= VMPROF_HELLO_NO_PERF;
 	opts.random = 1;
 	session.period = 100000;
+	session.instruction_period = 50000;
 	json = vmp_session_status(&session);
-	assert_non_null(strstr(json, "\"period\":100000,\"random\":true,"));
+	assert_non_null(strstr(json, "\"period\":100000,\"instruction_period\":50000,\"random\":true,"));
 	assert_non_null(strstr(json, "\"without_perf\":true"));
 	free(json);
+}
+
+/* ------------------------------------------------ instructions, for branches */
+
+static struct vmp_session_opts wanted;
+
+/* Whether a session has them, after so many tries, and what it says */
+static void has_instructions(const char *filter, const char *event, int has, int tries, const char *text)
+{
+	static struct vmp_session s;
+	const struct vmprof_config config = { .period = 100000, .ring_bytes = 1 << 20, .lbr_branches = VMPROF_LBR_ALL };
+	const uint32_t vms[] = { 77, 78 };
+
+	said[0] = 0;
+	tried.opened = tried.started = 0;
+	assert_int_equal(vmp_lbr_parse(filter, NULL, &wanted.lbr), 0);
+	assert_int_equal(vmp_event_parse(event, &s.event), 0);
+	s.opts = &wanted;
+	s.period = 100000;
+	s.instruction_period = 1;
+	vmp_log_set(take_line, NULL);
+	vmp_session_instructions(&s, &config, vms, 2);
+	vmp_log_set(NULL, NULL);
+	assert_int_equal(s.instruction_period, has ? 100000 : 0);
+	assert_int_equal(tried.opened, tries);
+	assert_int_equal(tried.started, tries);
+	if (tries)	/* nothing is left of the last one */
+		assert_int_equal(fcntl(tried.fd, F_GETFD), -1);
+	if (!text)
+		assert_string_equal(said, "");
+	else if (!strstr(said, text) || strchr(said, '\n') != said + strlen(said) - 1)
+		fail_msg("not one line with '%s': %s", text, said);
+}
+
+static void test_instructions(void **state)
+{
+	(void)state;
+	has_instructions("any", "cycles", 1, 1, NULL);
+	assert_int_equal(tried.config.instruction_period, 100000);
+	assert_int_equal(tried.config.period, 100000);
+	assert_int_equal(tried.config.lbr_branches, VMPROF_LBR_ALL);
+	assert_int_equal(tried.config.nr_vms, 2);
+	assert_int_equal(tried.config.ring_bytes, VMPROF_RING_MIN);
+	has_instructions("any,user", "cpu-cycles", 1, 1, NULL);
+	/* from these no block can be told */
+	has_instructions("call", "cycles", 0, 0, NULL);
+	has_instructions("flow", "cycles", 0, 0, NULL);
+	has_instructions(NULL, "cycles", 0, 0, NULL);
+	has_instructions("any", "instructions", 0, 0, "no samples of instructions, which go with the event cycles, not with instructions: vmprof blocks will have the CPI of the samples");
+	/* two counters are free, and four are not; or not even two: start says that */
+	tried.with = EBUSY;
+	has_instructions("any", "cycles", 0, 2, "no samples of instructions, for which each CPU needs two counters more than are free");
+	assert_non_null(strstr(said, "times of blocks will come from branches alone, and can be far off"));
+	tried.without = EBUSY;
+	has_instructions("any", "cycles", 1, 2, NULL);
+	/* who says which has it so */
+	wanted.no_cpi = 1;
+	has_instructions("any", "cycles", 0, 0, NULL);
+	wanted.no_cpi = 0;
+	wanted.cpi = 1;
+	has_instructions("any", "cycles", 1, 0, NULL);
+	has_instructions(NULL, "cycles", 1, 0, NULL);
+	wanted.cpi = 0;
 }
 
 int main(void)
@@ -456,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_ring_that_storing_fills), cmocka_unit_test(test_no_ring_is_empty),
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_status),
 		cmocka_unit_test(test_joins),
+		cmocka_unit_test(test_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,25 @@ static void test_wrong_words(void **state)
 	refuses("far,kernel", NULL, "take user code alone");
 }
 
+/* Blocks are known from all near branches alone, and from both ends of each */
+static void test_blocks(void **state)
+{
+	static const struct { const char *filter, *format; int tells; } cases[] = {
+		{ "any", NULL, 1 }, { "any,user", NULL, 1 }, { "kernel,any", NULL, 1 }, { "user", NULL, 1 },
+		{ "any", "from-to-cycles", 1 }, { "cond,call,ret,ind,jump,user", NULL, 1 },
+		{ "any", "from", 0 }, { "any", "to", 0 }, { "call,ret,ind,jump", NULL, 0 }, { "cond,call,ret,ind,user", NULL, 0 },
+		{ "calls", NULL, 0 }, { "flow", NULL, 0 }, { "flow-from", NULL, 0 }, { "flow-to", NULL, 0 }, { NULL, NULL, 0 },
+	};
+	struct vmp_lbr lbr;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(vmp_lbr_parse(cases[i].filter, cases[i].format, &lbr), 0);
+		assert_int_equal(vmp_lbr_tells_blocks(&lbr), cases[i].tells);
+	}
+}
+
 static void lacks(const struct vmprof_query *q, int want, const char *why)
 {
 	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO };
@@ -257,7 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filters), cmocka_unit_test(test_presets),
-		cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_blocks), cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_pairs_stay_together),
 	};

@@ -5,7 +5,7 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 97
+plan 109
 
 # ------------------------------------------------- branches that are known
 case_idle
@@ -115,6 +115,8 @@ case_guest_run web01 "/opt/burn/shor 33 600"
 output=$(vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $f 2>&1) || bail "start --lbr any" "$output"
 pass "start --lbr any"
 like "... says what comes" "$output" 'up to 16 branches .*from-to.*, 288 bytes'
+like "... that instructions are sampled, too" "$output" 'of cycles, and every so many instructions$'
+like "... and how to leave them out" "$output" 'as many interrupts again: --no-cpi leaves them out'
 is "the guest's DEBUGCTL is its own meanwhile" "$(debugctl)" "$none"
 sleep 5
 case_samples 1500
@@ -123,6 +125,7 @@ is "status says what is recorded" "$(jq -r '.lbr.format + " " + (.lbr.branches |
 at_least "samples with branches" "$(jq .branches.samples /run/lab/status.json)" 1000
 at_least "of all samples (per cent)" "$(jq '.branches.samples * 100 / .samples' /run/lab/status.json)" 80
 like "status tells it" "$(vmprof status)" '^branches   [0-9]+, with [0-9]+ samples; [0-9]+ cut'
+is "... and of instructions" "$(jq '.instruction_period > 100000 and .instruction_period == .period' /run/lab/status.json) $(vmprof status | grep -c '^event      cycles and instructions, ')" "true 1"
 # the window is found by time, in blocks that hold more than samples
 at_least "top shows the last seconds" \
 	"$(vmprof top --domain web01 --batch --number 1 --last 3s | awk '/^Total samples/ { print $3; exit }')" 50
@@ -133,6 +136,7 @@ case_quiet web01
 case_report $f || bail "report --json"
 at_least "the report reads the capture" "$(case_json .totals.guest_samples)" 1000
 is "nothing was lost" "$(case_json '.losses.driver.total')$(case_json '[.losses.collector[] | .count] | add // 0')" 00
+is "how often blocks ran is known from samples of instructions" "$(vmprof blocks --json --limit 1 $f | jq -r .estimator.runs_from)" instructions
 ok "so does the export" vmprof export --format perf-script --output /dev/null $f
 
 # what reads branches beside blocks and exports; libquantum's hottest function calls nothing and has a loop
@@ -161,7 +165,7 @@ rm -f $p
 case_guest_run web01 "/opt/burn/shor 33 600"
 output=$(vmprof start --domain web01 --lbr flow-from,user --period 200us --buffer 4M --output $p 2>&1) || bail "start --lbr flow-from" "$output"
 like "start --lbr flow-from,user says what comes" "$output" 'up to 16 branches .*from.*, 160 bytes'
-is "... status, too" "$(vmprof status --json | jq -r '.lbr.format')" from
+is "... status, too; and no block can be told, so that no instructions are sampled" "$(vmprof status --json | jq -r '"\(.lbr.format) \(.instruction_period)"')" "from 0"
 case_samples 1500
 vmprof stop > /dev/null 2>&1
 case_quiet web01
@@ -204,12 +208,15 @@ k=/out/kernel.vmprof
 rm -f $k
 touch /run/lab/before
 lab_guest_workload web01 300
-ok "start beside a shell" vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $k
+output=$(vmprof start --domain web01 --lbr any --no-cpi --period 200us --buffer 4M --output $k 2>&1) || bail "start --no-cpi beside a shell" "$output"
+unlike "start --no-cpi beside a shell: no word of instructions" "$output" instructions
+is "... and none is sampled" "$(vmprof status --json | jq .instruction_period)" 0
 case_samples 1500
 output=$(vmprof stop 2>&1)
 like "stop copies the guest's kernel's code" "$output" "web01: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
 like "... and the host's" "$output" "host: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
 vmprof blocks --json $k > /run/lab/blocks.json
+is "how often blocks ran is known from branches" "$(jq -r .estimator.runs_from /run/lab/blocks.json)" branches
 blocks_json() { jq -r "$1" /run/lab/blocks.json; }
 like "the notes of the blocks tell" "$(vmprof blocks --limit 1 $k)" 'kernel code of web01 is a copy of its memory'
 at_least "steps whose code is there, and fits (per mille)" \
@@ -227,12 +234,31 @@ at_least "blocks that the monitor shows" "$shown" 5
 is "... are the same in the copy" "$differ" 0
 case_quiet web01
 
-# ------------------------------------------------------------- refusals
+# ------------------------------------- counters that others hold, and refusals
+# three of a pCPU's six: two are left that sample, and not four
+c=/out/counters.vmprof
+rm -f $c
+ringdump hold 3 > /run/lab/held 2>&1 &
+holder=$!
+lab_wait 60 grep -q held /run/lab/held
+fails "start --cpi beside who holds counters" vmprof start --domain web01 --lbr any --cpi --output $c
+output=$(vmprof start --domain web01 --lbr any --output $c 2>&1) || bail "start --lbr any beside who holds counters" "$output"
+is "start --lbr any there says in a line what it goes without" "$(grep -c 'no samples of instructions, .* two counters more than are free .*from branches alone, and can be far off' <<< "$output")" 1
+is "... and does" "$(vmprof status --json | jq .instruction_period)" 0
+case_samples 100
+ok "stop" vmprof stop
+kill $holder
+wait $holder
+is "how often blocks ran is known from branches" "$(vmprof blocks --json --limit 1 $c | jq -r .estimator.runs_from)" branches
+output=$(vmprof start --domain web01 --lbr any --event instructions --output $c 2>&1) || bail "start --lbr any --event instructions" "$output"
+is "start with another event says in a line what it goes without" "$(grep -c 'no samples of instructions, which go with the event cycles, not with instructions: .* the same for all blocks' <<< "$output")" 1
+vmprof stop > /dev/null 2>&1
 fails "start --lbr with the timer" vmprof start --domain web01 --lbr any --event cpu-clock
 like "... says what it needs" "$output" 'needs a performance counter'
 fails "cycles that are not counted" vmprof start --domain web01 --lbr any --lbr-format from-to-cycles
 like "... says so" "$output" 'does not count cycles'
 like "doctor tells of branches" "$(vmprof doctor)" '^ok .*last branch records, 16 branches$'
-unlike "the kernel has nothing to complain about" "$(dmesg | grep -v -E 'WARNING: missing R[0-9A-Z]+ value at ')" \
+# counters that were held are no complaint
+unlike "the kernel has nothing to complain about" "$(dmesg | grep -v -E 'WARNING: missing R[0-9A-Z]+ value at |perf gives no counter for the sampling event .error -16.')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'
 finish

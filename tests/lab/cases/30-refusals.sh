@@ -4,7 +4,7 @@
 # What start, stop and doctor refuse, that they say why and what to do, and that
 # a refused start leaves nothing behind.
 . /src/tests/lab/cases/common.sh
-plan 54
+plan 55
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -24,7 +24,7 @@ ok "start of a domain and all: exit 2" usage_error vmprof start --domain web01 -
 ok "an unknown option: exit 2" usage_error vmprof start --domain web01 --doman web02
 rmmod vmprof 2> /dev/null
 lab_guest_define web09
-for word in "--period 5" "--period abc" "--event no-such-event" "--event instructions --period 1ms" "--event instructions --cpi" "--event cpu-clock --random" \
+for word in "--period 5" "--period abc" "--event no-such-event" "--event instructions --period 1ms" "--event instructions --cpi" "--cpi --no-cpi" "--event cpu-clock --random" \
 	"--random --period 100000000000000000"; do
 	# shellcheck disable=SC2086
 	ok "start $word: exit 2" usage_error vmprof start --domain web01 --domain web09 $word

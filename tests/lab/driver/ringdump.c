@@ -6,6 +6,7 @@
  *   ringdump dump [OPTION]...        one session; records as lines of text, then the totals
  *   ringdump cycle N [OPTION]...     N times START, some time, STOP in one session
  *   ringdump refuse                  everything the contract refuses; one TAP line each
+ *   ringdump hold N                  N counters of each pCPU, as others have them, until it is killed
  *
  * Options: -p TGID (repeatable) | -a; -t (timer); -n PERIOD; -s SECONDS; -r RING_BYTES;
  *          -e TYPE:CONFIG; -i PERIOD (instructions, too); -l BRANCHES (VMPROF_LBR_*); -f FORMAT;
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <vmprof/uapi.h>
@@ -467,6 +470,22 @@ static int cmd_refuse(void)
 	return tap_failed != 0;
 }
 
+static void cmd_hold(long nr)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
+					.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS, .pinned = 1 };
+	long cpu, i;
+
+	for (cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+		for (i = 0; i < nr; i++)
+			if (syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0) < 0)
+				die("perf_event_open");
+	printf("held\n");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 static void options(int argc, char **argv)
 {
 	int opt;
@@ -543,6 +562,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(cmd, "refuse"))
 		return cmd_refuse();
-	fprintf(stderr, "usage: ringdump query | dump | cycle N | refuse\n");
+	if (!strcmp(cmd, "hold") && argc > 2)
+		cmd_hold(strtol(argv[2], NULL, 0));
+	fprintf(stderr, "usage: ringdump query | dump | cycle N | refuse | hold N\n");
 	return 2;
 }
