@@ -186,6 +186,15 @@ ok $? "without one of the cases it says so, and leaves the document alone"
 [ "$(grep -cxF -e '<!-- fdo: made by make bench-fdo -->' -e '<!-- fdo: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "docs/benchmarks.md has the marks of the programs"
 
+# --- make bench
+printf '#!/bin/sh\necho "$1" >> "%s"\n[ "$1" != bench-blocks ]\n' "$tmp/made" > "$tmp/make"
+chmod +x "$tmp/make"
+(cd "$src" && make -s O="${O:-build}" MAKE="$tmp/make" bench) > "$tmp/out" 2> "$tmp/err"; [ $? != 0 ] && grep -q ':  *bench-blocks$' "$tmp/err"
+ok $? "make bench fails at the end, and says what did"
+[ "$(paste -sd' ' "$tmp/made")" = 'bench-analyzer bench-blocks bench-driver' ]; ok $? "... and has run all parts"
+sed -i 's/^\[ .*/true/' "$tmp/make"
+(cd "$src" && make -s O="${O:-build}" MAKE="$tmp/make" bench) > "$tmp/out" 2> "$tmp/err"; ok $? "it succeeds where all do"
+
 # --- tests/bench/driver
 mkdir "$tmp/run"
 # sums LINE NAME... - what exactsum says of each
