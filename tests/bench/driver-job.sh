@@ -10,11 +10,27 @@ rounds=$1 processes=$2 gaps=$3 turns=$4 seconds=$5
 
 fact() { echo "FACT $*"; }
 
+# in_guest COMMAND, say WORDS, hear [NAME], end_guest - a command in the guest that is asked again and again: of a connection that is
+# made anew the agent would have processes to tell
+in_guest()
+{
+	coproc GUEST { lab_ssh web01 "bash -c $(printf %q "$1")"; }
+	GUEST_JOB=$GUEST_PID
+}
+
+say() { echo "$*" >&"${GUEST[1]}"; }
+hear() { read -r -t 900 "${1:-heard}" <&"${GUEST[0]}"; }
+
+end_guest()
+{
+	eval "exec ${GUEST[1]}>&-"
+	wait "$GUEST_JOB"
+}
+
 # work NAME - the same work of both vCPUs, counted
 work()
 {
-	truth_start && lab_ssh web01 "/opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait" &&
-		truth_stop "$1.exact"
+	truth_start && say "$rounds" && hear && truth_stop "$1.exact"
 }
 
 agent_pid() { lab_ssh web01 systemctl show -p MainPID --value vmprof-agent; }
@@ -23,19 +39,6 @@ agent_pid() { lab_ssh web01 systemctl show -p MainPID --value vmprof-agent; }
 agent_wakes() { lab_ssh web01 "awk '/^voluntary/ { print \$2 }' /proc/$(agent_pid)/status" 2> /dev/null || echo 0; }
 
 agent_bytes() { vmprof status --json | jq '.domains[0].agent.bytes // 0'; }
-
-# begin_processes, end_processes - of what the next one takes
-begin_processes()
-{
-	coproc GUEST { lab_ssh web01 "bash -c $(printf %q "$(cat /src/tests/bench/processes.sh)")"; }
-	GUEST_JOB=$GUEST_PID
-}
-
-end_processes()
-{
-	eval "exec ${GUEST[1]}>&-"
-	wait "$GUEST_JOB"
-}
 
 # processes NAME GAP [stopped] - programs begin each GAP ms; stopped: the daemon hears of all of them together, at the end
 processes()
@@ -47,8 +50,8 @@ processes()
 	bytes=$(agent_bytes)
 	truth_start
 	begin=$(date +%s%N)
-	echo "$seconds $2 $pid" >&"${GUEST[1]}"
-	read -r -t 600 made <&"${GUEST[0]}"
+	say "$seconds $2 $pid"
+	hear made
 	ms=$((($(date +%s%N) - begin) / 1000000))
 	truth_stop "processes-$1.exact"
 	sleep 1
@@ -71,19 +74,18 @@ begin_session()
 # ends NAME - twice as many processes, then threads, that begin and wait, in one window, and end at once in another
 ends()
 {
-	local kind what pid
+	local kind what
 	for kind in process thread; do
-		coproc GUEST { lab_ssh web01 "/opt/burn/ends $kind $((2 * processes))"; }
-		pid=$GUEST_PID
-		read -r -t 300 <&"${GUEST[0]}"
+		in_guest "exec /opt/burn/ends $kind $((2 * processes))"
+		hear
 		for what in begin end; do
 			truth_start
-			echo >&"${GUEST[1]}"
-			read -r -t 300 <&"${GUEST[0]}"
+			say
+			hear
 			truth_stop "$kind-$what-$1.exact"
 		done
-		echo >&"${GUEST[1]}"
-		wait "$pid"
+		say
+		wait "$GUEST_JOB"
 	done
 }
 
@@ -161,6 +163,8 @@ lab_ssh web01 cat /proc/kallsyms > /out/guest-kallsyms
 
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
+# shellcheck disable=SC2016
+in_guest 'while read -r rounds; do /opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait; echo; done'
 work warm
 # what all that runs is judged by, in turns: what host and guest do besides changes with time
 for turn in $(seq "$turns"); do
@@ -188,10 +192,11 @@ with_vmprof vmprof-lbr-26000000 --period 26000000 --lbr any
 with_perf perf-gh-100000 record -a -e cycles:GH -c 100000
 with_perf perf-g-100000 record -a -g -e cycles -c 100000
 rm -f /out/warm.exact
+end_guest
 
 # --------------------------------------------------------------- processes
-begin_processes
-for turn in 1 2; do
+in_guest "$(cat /src/tests/bench/processes.sh)"
+for turn in 1 2 3; do
 	agent_off
 	processes "none-still-$turn" -1
 	processes "none-slow-$turn" 500
@@ -209,7 +214,7 @@ for turn in 1 2; do
 	fact "processes-lost $(collector '[.domains[0].agent.lost[]] | add')"
 	vmprof stop > /dev/null 2>&1
 done
-end_processes
+end_guest
 fact "ends-processes $processes"
 # the module alone: what it writes waits in its ring for the daemon; without it before and after, the host does
 # the same all the time
