@@ -213,9 +213,11 @@ $(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
 
 .PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks bench-fdo
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
-# one after the other: they write to one document, and the last one ends with the table of tables
+# One after the other: they write to one document, and the last one ends with the table of tables. What is not
+# held in one of them hides nothing of the others; it fails at the end.
 bench:
-	$(Q)for part in analyzer blocks driver; do $(MAKE) bench-$$part || exit 1; done
+	$(Q)bad=; for part in analyzer blocks driver; do $(MAKE) bench-$$part || bad="$$bad bench-$$part"; done; \
+		[ -z "$$bad" ] || { echo "bench: not all is as it should be, see above:$$bad" >&2; exit 1; }
 bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
 bench-driver: host-setup

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "port.h"
 #include "session.h"
@@ -113,7 +114,7 @@ static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 		{ .fd = -1, .events = POLLIN },
 	};
 	int more = vmp_session_step(s);
-	int ret = vmp_out_flush(&s->out, port->fd);
+	int ret = vmp_out_flush(&s->out, port->fd, vmp_now_ms());
 
 	if (ret > 0) {
 		p[1].events |= POLLOUT;
@@ -157,6 +158,9 @@ static int run(const struct options *o)
 	while (!ended)
 		ended = port.connected ? serve_host(&port, &session, signals) :
 					 wait_for_host(&port, &session, signals);
+	/* what waits for others, as far as the port takes it now */
+	if (port.connected)
+		vmp_out_flush(&session.out, port.fd, UINT64_MAX);
 	vmp_session_deinit(&session);
 	vmp_port_close(&port);
 	close(signals);

@@ -29,6 +29,8 @@ void vmp_out_clear(struct vmp_out *out)
 	out->begin = out->end = out->current = 0;
 	out->seq = 0;
 	out->credit = 0;
+	out->due_ms = 0;
+	out->full = 0;
 }
 
 void vmp_out_restart(struct vmp_out *out)
@@ -52,7 +54,7 @@ static size_t iov_bytes(const struct iovec *iov, int nr)
 	return sum;
 }
 
-int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr)
+static int take(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr)
 {
 	size_t len = iov_bytes(iov, nr);
 	struct vmprof_frame frame;
@@ -77,6 +79,25 @@ int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov,
 	memcpy(out->buf + out->end, &frame, sizeof(frame));
 	out->end += sizeof(frame) + len;
 	return 0;
+}
+
+int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr)
+{
+	int ret = take(out, type, iov, nr);
+
+	if (!ret)
+		out->due_ms = 0;
+	return ret;
+}
+
+int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr, uint64_t now_ms)
+{
+	const int first = !vmp_out_pending(out);
+	int ret = take(out, type, iov, nr);
+
+	if (!ret && first)
+		out->due_ms = now_ms + VMP_OUT_HOLD_MS;
+	return ret;
 }
 
 size_t vmp_out_bulk_room(const struct vmp_out *out)
@@ -130,20 +151,36 @@ static void advance(struct vmp_out *out, size_t n)
 		out->begin = out->end = 0;
 }
 
-int vmp_out_flush(struct vmp_out *out, int fd)
+/* Is there something that goes out now: a whole write, or what has waited long enough? */
+static int goes_now(const struct vmp_out *out, uint64_t now_ms)
+{
+	size_t len = vmp_out_pending(out);
+
+	return (len && now_ms >= out->due_ms);
+}
+
+int vmp_out_wait_ms(const struct vmp_out *out, uint64_t now_ms)
+{
+	if (out->full || !vmp_out_pending(out))
+		return -1;
+	return goes_now(out, now_ms) ? 0 : (int)(out->due_ms - now_ms);
+}
+
+int vmp_out_flush(struct vmp_out *out, int fd, uint64_t now_ms)
 {
 	size_t len;
 	ssize_t n;
 
-	while (out->begin != out->end) {
-		len = out->end - out->begin;
+	out->full = 0;
+	while (goes_now(out, now_ms)) {
+		len = vmp_out_pending(out);
 		n = write(fd, out->buf + out->begin, len < WRITE_MAX ? len : WRITE_MAX);
-		if (n < 0) {
-			if (errno == EINTR)
-				continue;
-			return errno == EAGAIN ? 1 : -errno;
-		}
-		if (!n)
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			return -errno;
+		out->full = n <= 0;
+		if (out->full)
 			return 1;
 		advance(out, (size_t)n);
 	}

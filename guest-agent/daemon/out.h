@@ -6,6 +6,10 @@
  * it is full the caller keeps what it has (events stay in the module's ring,
  * which counts what does not fit).  Bulk frames need credit and are taken only
  * while little else waits, so that an event is never far behind one.
+ *
+ * Each write makes the guest exit, and wakes its QEMU and the host's collector, whatever its
+ * length.  So frames that nobody waits for stay here until there is a whole write of them, or the
+ * oldest has waited VMP_OUT_HOLD_MS.  A frame that cannot wait takes along what lies before it.
  */
 #ifndef VMP_OUT_H
 #define VMP_OUT_H
@@ -19,11 +23,14 @@
 #define VMP_OUT_BYTES		(8 * VMP_FRAME_BYTES_MAX)
 #define VMP_OUT_BULK_BELOW	(64U << 10)	/* bulk joins only below this fill */
 #define VMP_OUT_BULK_PAYLOAD	(32U << 10)	/* largest bulk payload that we build */
+#define VMP_OUT_HOLD_MS		100		/* frames that can wait go out at the latest then */
 
 struct vmp_out {
 	uint8_t *buf;			/* VMP_OUT_BYTES */
 	size_t begin, end;		/* bytes not written yet */
 	size_t current;			/* unwritten rest of a frame that is partly out */
+	uint64_t due_ms;		/* what waits goes out then, 0 at once */
+	int full;			/* the port took no more */
 	uint32_t seq;
 	uint64_t credit;		/* bulk payload bytes that the host still takes */
 };
@@ -45,12 +52,18 @@ void vmp_out_restart(struct vmp_out *out);
 int vmp_out_has_room(const struct vmp_out *out, size_t len);
 
 /**
- * vmp_out_put() - Take a frame.
+ * vmp_out_put() - Take a frame, which goes out at once.
  * @iov: Pieces of the payload, together at most VMPROF_FRAME_MAX bytes.
  *
  * Return: 0, -ENOBUFS (no room now), -EMSGSIZE.
  */
 int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr);
+
+/**
+ * vmp_out_put_later() - As vmp_out_put(), but the frame waits for others.
+ * @now_ms: A clock that does not go back.
+ */
+int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr, uint64_t now_ms);
 
 /** vmp_out_bulk_room() - Payload bytes that a bulk frame may have now; 0 none. */
 size_t vmp_out_bulk_room(const struct vmp_out *out);
@@ -64,10 +77,15 @@ void vmp_out_add_credit(struct vmp_out *out, uint64_t bytes);
 /** vmp_out_pending() - Bytes that wait. */
 size_t vmp_out_pending(const struct vmp_out *out);
 
+/** vmp_out_wait_ms() - How long until vmp_out_flush() has something to do; -1: not before there is more, or the port has room. */
+int vmp_out_wait_ms(const struct vmp_out *out, uint64_t now_ms);
+
 /**
- * vmp_out_flush() - Write what @fd (non-blocking) takes.
- * Return: 0 all is out, 1 it takes no more now, -errno.
+ * vmp_out_flush() - Write what @fd (non-blocking) takes of what has waited long enough.
+ * @now_ms: As for vmp_out_put_later(); UINT64_MAX: nothing waits any longer.
+ *
+ * Return: 0 nothing more is to be written now, 1 the port takes no more now, -errno.
  */
-int vmp_out_flush(struct vmp_out *out, int fd);
+int vmp_out_flush(struct vmp_out *out, int fd, uint64_t now_ms);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define SILENCE_MS		1000	/* then a connected host is told that we are here */
 #define LOST_CHECK_MS		500
-#define GATHER_MS		10	/* events of so long go out together: each write costs the host, too */
+#define GATHER_MS		10	/* events of so long are read together; no more, or their files are gone */
 #define DRAIN_MS		5000	/* the last of the files and JIT maps may take at the end */
 #define JIT_VERSION		2	/* hosts from this one on take JIT maps */
 #define TASKS_VERSION		4	/* ... TASKS */
@@ -107,6 +107,30 @@ static int put(struct vmp_session *s, unsigned int type, const void *payload, si
 	const struct iovec iov = { (void *)payload, len };
 
 	return vmp_out_put(&s->out, type, &iov, 1);
+}
+
+/* What nobody waits for: it goes out together with others */
+static int can_wait(unsigned int type)
+{
+	switch (type) {
+	case VMPROF_MSG_PROC:
+	case VMPROF_MSG_MAP:
+	case VMPROF_MSG_FORK:
+	case VMPROF_MSG_EXEC:
+	case VMPROF_MSG_COMM:
+	case VMPROF_MSG_EXIT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int put_event(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
+{
+	const struct iovec iov = { (void *)payload, len };
+
+	return can_wait(type) ? vmp_out_put_later(&s->out, type, &iov, 1, vmp_now_ms()) :
+				vmp_out_put(&s->out, type, &iov, 1);
 }
 
 static void explain_no_module(const struct vmp_session *s)
@@ -402,7 +426,7 @@ static int carry(struct vmp_session *s, unsigned int type, const void *payload, 
 		return 0;
 	ret = type == VMPROF_MSG_SNAP_END ? tell_no_tasks(s) : 0;
 	if (!ret)
-		ret = put(s, type, payload, len);
+		ret = put_event(s, type, payload, len);
 	if (ret)
 		return ret;
 	s->tasks_told |= type == VMPROF_MSG_TASKS;
@@ -424,7 +448,7 @@ static int put_files(struct vmp_session *s)
 	while ((f = vmp_files_unsent(&s->files, &msg))) {
 		iov[0] = (struct iovec){ &msg, sizeof(msg) };
 		iov[1] = (struct iovec){ f->path, le32toh(msg.path_len) };
-		if (vmp_out_put(&s->out, VMPROF_MSG_FILE, iov, 2))
+		if (vmp_out_put_later(&s->out, VMPROF_MSG_FILE, iov, 2, vmp_now_ms()))
 			return 0;
 		vmp_files_sent(&s->files);
 	}
@@ -621,7 +645,7 @@ int vmp_session_step(struct vmp_session *s)
 	return ask(s, 1) | more;
 }
 
-/* How long others may join the events that were read last; 0 no longer */
+/* How long the ring is left alone after a read; 0 no longer */
 static int gather_ms(const struct vmp_session *s)
 {
 	uint64_t now = vmp_now_ms();
@@ -635,7 +659,8 @@ int vmp_session_wants_records(const struct vmp_session *s)
 	       vmp_out_has_room(&s->out, VMPROF_FRAME_MAX);
 }
 
-int vmp_session_timeout_ms(const struct vmp_session *s)
+/* The longest wait for what the guest does */
+static int wait_for_guest_ms(const struct vmp_session *s)
 {
 	int gather;
 
@@ -647,4 +672,11 @@ int vmp_session_timeout_ms(const struct vmp_session *s)
 		return VMP_SIDEBAND_LOOK_MS;
 	gather = gather_ms(s);
 	return gather ? gather : LOST_CHECK_MS;
+}
+
+int vmp_session_timeout_ms(const struct vmp_session *s)
+{
+	int guest = wait_for_guest_ms(s), out = vmp_out_wait_ms(&s->out, vmp_now_ms());
+
+	return out >= 0 && (guest < 0 || out < guest) ? out : guest;
 }

@@ -64,7 +64,7 @@ struct vmp_session {
 	int procfs_msg_waits;		/* found no room yet */
 	uint8_t *records;		/* VMP_RECORDS_BYTES, from the module */
 	size_t records_at, records_end;
-	uint64_t gather_until_ms;	/* events that come until then go out together */
+	uint64_t gather_until_ms;	/* events that come until then are read together */
 };
 
 /** vmp_session_init() - Return: 0 or -ENOMEM. */
@@ -94,8 +94,8 @@ int vmp_session_step(struct vmp_session *s);
 /**
  * vmp_session_wants_records() - Wait for the module's device too.
  *
- * Not for some milliseconds after events were read: those that come meanwhile go out
- * with one write, for each makes the guest exit and wakes its QEMU.
+ * Not for some milliseconds after events were read: those that come meanwhile are read
+ * together, so that the agent runs less often.  When they are written is another matter (out.h).
  */
 int vmp_session_wants_records(const struct vmp_session *s);
 

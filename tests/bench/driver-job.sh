@@ -1,49 +1,91 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# driver-job.sh ROUNDS PROCESSES GAPS - what sampling and the agent cost, in the emulator's exact counts; runs on L1.
+# driver-job.sh ROUNDS PROCESSES GAPS TURNS SECONDS - what sampling and the agent cost, in the emulator's exact counts; runs on L1.
 #
 # Each NAME.exact in /out is of the same work in web01, with what NAME says running beside it. The facts that
 # the tables need besides are lines "FACT NAME VALUE..." on standard output.
 . /src/tests/truth/lib.sh
-rounds=$1 processes=$2 gaps=$3
+rounds=$1 processes=$2 gaps=$3 turns=$4 seconds=$5
 
 fact() { echo "FACT $*"; }
+
+# in_guest COMMAND, say WORDS, hear [NAME], end_guest - a command in the guest that is asked again and again: of a connection that is
+# made anew the agent would have processes to tell
+in_guest()
+{
+	coproc GUEST { lab_ssh web01 "bash -c $(printf %q "$1")"; }
+	GUEST_JOB=$GUEST_PID
+}
+
+say() { echo "$*" >&"${GUEST[1]}"; }
+hear() { read -r -t 900 "${1:-heard}" <&"${GUEST[0]}"; }
+
+end_guest()
+{
+	eval "exec ${GUEST[1]}>&-"
+	wait "$GUEST_JOB"
+}
 
 # work NAME - the same work of both vCPUs, counted
 work()
 {
-	truth_start && lab_ssh web01 "/opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait" &&
-		truth_stop "$1.exact"
+	truth_start && say "$rounds" && hear && truth_stop "$1.exact"
 }
 
-# spawn NAME - fork, exec, exit
-spawn()
+agent_pid() { lab_ssh web01 systemctl show -p MainPID --value vmprof-agent; }
+
+# agent_wakes - how often it has slept
+agent_wakes() { lab_ssh web01 "awk '/^voluntary/ { print \$2 }' /proc/$(agent_pid)/status" 2> /dev/null || echo 0; }
+
+agent_bytes() { vmprof status --json | jq '.domains[0].agent.bytes // 0'; }
+
+# processes NAME GAP [stopped] - programs begin each GAP ms; stopped: the daemon hears of all of them together, at the end
+processes()
 {
-	local begin
+	local begin made ms wakes bytes pid=
+	[ -z "${3:-}" ] || pid=$(agent_pid)
+	wakes=$(agent_wakes)
+	sleep 1			# what began for that is told
+	bytes=$(agent_bytes)
 	truth_start
 	begin=$(date +%s%N)
-	lab_ssh web01 "for i in \$(seq $processes); do /bin/true; done"
-	fact "spawn-seconds $1 $((($(date +%s%N) - begin) / 1000000))"
-	truth_stop "$1.exact"
+	say "$seconds $2 $pid"
+	hear made
+	ms=$((($(date +%s%N) - begin) / 1000000))
+	truth_stop "processes-$1.exact"
+	sleep 1
+	bytes=$(($(agent_bytes) - bytes))
+	fact "processes $1 $made $ms $(($(agent_wakes) - wakes)) $bytes"
+}
+
+# agent_off, agent_on - and its module
+agent_off() { lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'; }
+agent_on() { lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'; sleep 2; }
+
+# begin_session - few samples; what the agent tells once is over
+begin_session()
+{
+	vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
+	sleep 3
 }
 
 # ends NAME - twice as many processes, then threads, that begin and wait, in one window, and end at once in another
 ends()
 {
-	local kind what pid
+	local kind what
 	for kind in process thread; do
-		coproc GUEST { lab_ssh web01 "/opt/burn/ends $kind $((2 * processes))"; }
-		pid=$GUEST_PID
-		read -r -t 300 <&"${GUEST[0]}"
+		in_guest "exec /opt/burn/ends $kind $((2 * processes))"
+		hear
 		for what in begin end; do
 			truth_start
-			echo >&"${GUEST[1]}"
-			read -r -t 300 <&"${GUEST[0]}"
+			say
+			hear
 			truth_stop "$kind-$what-$1.exact"
 		done
-		echo >&"${GUEST[1]}"
-		wait "$pid"
+		say
+		wait "$GUEST_JOB"
 	done
 }
 
@@ -121,11 +163,17 @@ lab_ssh web01 cat /proc/kallsyms > /out/guest-kallsyms
 
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
+# shellcheck disable=SC2016
+in_guest 'while read -r rounds; do /opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait; echo; done'
 work warm
-work none
-
-# rates at 2.6 GHz of cycles, and one that is fast enough to tell what a sample costs
-for period in 100000 260000 650000 2600000 26000000; do
+# what all that runs is judged by, in turns: what host and guest do besides changes with time
+for turn in $(seq "$turns"); do
+	work "none-$turn"
+	with_vmprof "vmprof-100000-$turn" --period 100000
+	with_perf "perf-kvm-100000-$turn" kvm --host --guest record -a -e cycles -c 100000
+done
+# rates at 2.6 GHz of cycles
+for period in 260000 650000 2600000 26000000; do
 	with_vmprof "vmprof-$period" --period $period
 	with_perf "perf-kvm-$period" kvm --host --guest record -a -e cycles -c $period
 done
@@ -141,60 +189,105 @@ for preset in calls flow-from flow-to flow; do
 	with_vmprof "vmprof-lbr-$preset-100000" --period 100000 --lbr "$preset" --no-cpi
 done
 with_vmprof vmprof-lbr-26000000 --period 26000000 --lbr any --no-cpi
-with_perf perf-100000 record -a -e cycles -c 100000
 with_perf perf-gh-100000 record -a -e cycles:GH -c 100000
 with_perf perf-g-100000 record -a -g -e cycles -c 100000
-work none-again
 rm -f /out/warm.exact
+end_guest
 
 # --------------------------------------------------------------- processes
-lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
-spawn spawn-warm
-spawn spawn-none
-lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
-sleep 2
-spawn spawn-idle
-vmprof start --domain web01 --output /dev/shm/bench.vmprof > /dev/null 2>&1
-lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
-sleep 3
-before=$(collector '.domains[0].agent.bytes') begin=$(date +%s%N)
-spawn spawn-session
-fact "agent-bytes $(($(collector '.domains[0].agent.bytes') - before)) $processes $((($(date +%s%N) - begin) / 1000000))"
-before=$(collector '.domains[0].agent.bytes')
-sleep 10
-fact "agent-bytes-idle $(($(collector '.domains[0].agent.bytes') - before)) 10"
-vmprof stop > /dev/null 2>&1
+in_guest "$(cat /src/tests/bench/processes.sh)"
+for turn in 1 2 3; do
+	agent_off
+	processes "none-still-$turn" -1
+	processes "none-slow-$turn" 500
+	processes "none-fast-$turn" 0
+	agent_on
+	if [ "$turn" = 1 ]; then
+		processes idle-still-1 -1
+		processes idle-fast-1 0
+	fi
+	begin_session
+	processes "session-still-$turn" -1
+	processes "session-slow-$turn" 500
+	processes "session-fast-$turn" 0
+	processes "session-together-$turn" 0 stopped
+	fact "processes-lost $(collector '[.domains[0].agent.lost[]] | add')"
+	vmprof stop > /dev/null 2>&1
+done
+end_guest
+fact "ends-processes $processes"
 # the module alone: what it writes waits in its ring for the daemon; without it before and after, the host does
 # the same all the time
-lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
+agent_off
 vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
 ends warm
 ends none
-lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
+agent_on
 lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 sleep 3
 lab_ssh web01 'systemctl kill -s STOP vmprof-agent'
 ends module
-before=$(collector '.domains[0].agent.bytes')
+before=$(agent_bytes)
 lab_ssh web01 'systemctl kill -s CONT vmprof-agent'
 lab_wait 60 truth_domains ".agent.bytes > $before"
 sleep 3
 fact "ends-lost $(collector '[.domains[0].agent.lost[]] | add')"
-lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'
+agent_off
 ends none-again
 vmprof stop > /dev/null 2>&1
-lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
+agent_on
 
 # -------------------------------------------------------------------- gaps
 lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
-for seconds in $gaps; do
-	vmprof start --domain web01 --period 260000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+for length in $gaps; do
+	# the emulator counts from before the session to after it
 	truth_start
-	sleep "$seconds"
-	truth_stop "gap-$seconds.exact"
+	vmprof start --domain web01 --period 260000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+	sleep "$length"
 	vmprof stop > /dev/null 2>&1
+	truth_stop "gap-$length.exact"
 	vmprof report --json /dev/shm/bench.vmprof > /out/gap.json
-	fact "gap $seconds $(jq -r '"\(.losses.interrupts) \(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
+	fact "gap $length $(jq -r '"\(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
 done
+fact "tsc-khz $(jq .capture.tsc_khz /out/gap.json)"
 rm -f /dev/shm/bench.vmprof
 lab_ssh web01 'pkill burn' || true
+
+# ----------------------------------------------- the host alone, its guest stands still
+# where no guest runs, perf can record branches
+host_work()
+{
+	local pids pid
+	truth_start
+	taskset -c 0 "$LAB_SHARE/burn-a" "$((rounds / 2))" & pids=$!
+	taskset -c 1 "$LAB_SHARE/burn-b" "$((rounds / 2))" & pids="$pids $!"
+	for pid in $pids; do
+		wait "$pid"
+	done
+	truth_stop "$1.exact"
+}
+
+# host_vmprof NAME OPTION... - no agent answers
+host_vmprof()
+{
+	local name=$1
+	shift
+	vmprof start --domain web01 --period 100000 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
+	sleep 3
+	host_work "$name"
+	vmprof stop > /dev/null 2>&1
+	fact "host-stored $name $(vmprof report --json /dev/shm/bench.vmprof | jq .totals.samples)"
+	rm -f /dev/shm/bench.vmprof
+}
+
+virsh -q suspend web01
+host_work host-warm
+for turn in 1 2 3; do
+	host_work "host-none-$turn"
+	DO=host_work with_perf "host-perf-$turn" record -a -e cycles -c 100000
+	DO=host_work with_perf "host-perf-branches-$turn" record -a -b -e cycles -c 100000
+	host_vmprof "host-vmprof-$turn"
+	host_vmprof "host-vmprof-branches-$turn" --lbr any
+done
+virsh -q resume web01
+rm -f /out/host-warm.exact

@@ -6,7 +6,8 @@
  *                                         instructions, host user's, counter interrupts; host
  *                                         kernel's from an NMI's #VMEXIT to the next VMRUN, and
  *                                         how many of these there were
- *        exactsum EXACT covered           one line: cycles with a counter on, with none, counter interrupts
+ *        exactsum EXACT overflows         one line: counter interrupts, CPUs that had some, ticks of the TSC between
+ *                                         two of a CPU that lie furthest apart
  *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
  *                                         than in BASE: instructions more, function
  */
@@ -137,16 +138,22 @@ static void print_sums(const char *path)
 	exact_free(&x);
 }
 
-static void print_covered(const char *path)
+static void print_overflows(const char *path)
 {
-	uint64_t counting = 0, quiet = 0;
+	uint64_t longest = 0, cpus = 0;
 	struct exact x;
-	uint32_t i;
+	uint32_t i, k;
 
 	open_exact(&x, path);
-	for (i = 0; i < x.blocks.nr; i++)
-		*(x.spaces.v[x.blocks.v[i].space].flags & EXACT_COUNTING ? &counting : &quiet) += x.blocks.v[i].cycles;
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu32 "\n", counting, quiet, x.overflows.nr);
+	for (i = 0; i < x.cpus.nr; i++) {
+		const struct exact_cpu *c = &x.cpus.v[i];
+
+		cpus += c->overflows > c->overflow;
+		for (k = c->overflow + 1; k < c->overflows; k++)
+			if (x.overflows.v[k].tsc - x.overflows.v[k - 1].tsc > longest)
+				longest = x.overflows.v[k].tsc - x.overflows.v[k - 1].tsc;
+	}
+	printf("%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", x.overflows.nr, cpus, longest);
 	exact_free(&x);
 }
 
@@ -158,12 +165,12 @@ int main(int argc, char **argv)
 		print_sums(argv[1]);
 		return 0;
 	}
-	if (argc == 3 && !strcmp(argv[2], "covered")) {
-		print_covered(argv[1]);
+	if (argc == 3 && !strcmp(argv[2], "overflows")) {
+		print_overflows(argv[1]);
 		return 0;
 	}
 	if (argc != 5) {
-		fputs("usage: exactsum EXACT [covered | BASE KALLSYMS N]\n", stderr);
+		fputs("usage: exactsum EXACT [overflows | BASE KALLSYMS N]\n", stderr);
 		return 2;
 	}
 	read_symbols(argv[3]);

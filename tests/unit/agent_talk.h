@@ -19,6 +19,25 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+/* Its clock: tests let time pass, or stop it */
+#include "guest-agent/daemon/clock.h"
+static uint64_t passed_ms, stopped_at_ms;
+
+static inline uint64_t agent_now_ms(void)
+{
+	return stopped_at_ms ? stopped_at_ms : vmp_now_ms() + passed_ms;
+}
+#define vmp_now_ms agent_now_ms
+
+/* What it writes to the port */
+static unsigned int writes;
+
+static inline ssize_t counted_write(int fd, const void *buf, size_t len)
+{
+	writes++;
+	return write(fd, buf, len);
+}
+
 /* the agent is a program of its own: its log is not that of what is linked here */
 #define vmp_log agent_log
 #include "guest-agent/daemon/elf_id.c"
@@ -32,7 +51,9 @@ static char debug_root[] = "/tmp/vmprof-debug.XXXXXX";
 #include "guest-agent/daemon/reader.c"
 #include "guest-agent/daemon/files.c"
 #include "guest-agent/daemon/ksyms.c"
+#define write counted_write
 #include "guest-agent/daemon/out.c"
+#undef write
 #undef WRITE_MAX
 static const char *kallsyms = "/proc/kallsyms";
 #define VMP_KALLSYMS kallsyms
@@ -197,6 +218,7 @@ static inline int setup(void **state)
 	module.present = 1;
 	host_seq = 0;
 	complaint[0] = 0;
+	stopped_at_ms = 0;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
 	host_fd = fd[0];
 	agent_fd = fd[1];
@@ -265,10 +287,10 @@ static inline void work(void)
 	do {
 		assert_int_equal(vmp_session_input(&agent, agent_fd), 0);
 		more = vmp_session_step(&agent) || wait_for_child();
-	} while (vmp_out_flush(&agent.out, agent_fd) == 0 && more);
+	} while (vmp_out_flush(&agent.out, agent_fd, vmp_now_ms()) == 0 && more);
 }
 
-/* The next message, or type 0; lets the agent work while there is none. */
+/* The next message, or type 0; lets the agent work, and its clock go on unless it is stopped, while there is none. */
 static inline struct vmp_agent_msg hear(void)
 {
 	struct vmp_agent_msg m = { 0 };
@@ -291,6 +313,8 @@ static inline struct vmp_agent_msg hear(void)
 		else
 			tries++;
 		work();
+		if (n <= 0 && vmp_out_pending(&agent.out))
+			passed_ms += VMP_OUT_HOLD_MS;
 	}
 	m.type = 0;
 	return m;

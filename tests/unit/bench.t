@@ -192,6 +192,48 @@ ok $? "without one of the cases it says so, and leaves the document alone"
 [ "$(grep -cxF -e '<!-- fdo: made by make bench-fdo -->' -e '<!-- fdo: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "docs/benchmarks.md has the marks of the programs"
 
+# --- make bench
+printf '#!/bin/sh\necho "$1" >> "%s"\n[ "$1" != bench-blocks ]\n' "$tmp/made" > "$tmp/make"
+chmod +x "$tmp/make"
+(cd "$src" && make -s O="${O:-build}" MAKE="$tmp/make" bench) > "$tmp/out" 2> "$tmp/err"; [ $? != 0 ] && grep -q ':  *bench-blocks$' "$tmp/err"
+ok $? "make bench fails at the end, and says what did"
+[ "$(paste -sd' ' "$tmp/made")" = 'bench-analyzer bench-blocks bench-driver' ]; ok $? "... and has run all parts"
+sed -i 's/^\[ .*/true/' "$tmp/make"
+(cd "$src" && make -s O="${O:-build}" MAKE="$tmp/make" bench) > "$tmp/out" 2> "$tmp/err"; ok $? "it succeeds where all do"
+
+# --- tests/bench/exactsum
+# of counts that are made up: two CPUs, of which the second had one interrupt
+cat > "$tmp/made.exact" << 'END'
+vmprof-exact 3
+cpu 0 1000 9000
+exit 97 3
+exit 1024 2
+space 1 guest user counting 0 0 18446744073709551615 1000 9000
+space 2 host kernel quiet 0 0 97 1000 9000
+space 3 host user quiet 0 0 18446744073709551615 1000 9000
+block 1 4096 8 1000 2000 0 0 0 0 0 0
+block 2 8192 8 300 600 0 0 0 0 0 0
+block 3 12288 8 70 140 0 0 0 0 0 0
+overflow 2000 guest guest user 0 0 0 4096 0
+overflow 2500 host host kernel 0 0 97 8192 0
+overflow 6500 guest guest user 0 0 0 4096 0
+cpu 1 1000 9000
+space 1 host kernel quiet 0 0 18446744073709551615 1000 9000
+block 1 8192 8 20 40 0 0 0 0 0 0
+overflow 29000 guest guest user 0 0 0 4096 0
+end
+END
+if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/exactsum" "$src"/tests/bench/exactsum.c "$src"/tests/truth/exact.c 2> "$tmp/err"; then
+	[ "$("$tmp/exactsum" "$tmp/made.exact")" = '1000 2000 320 70 4 300 3' ]
+	ok $? "exactsum adds up guest, host, interrupts and what comes behind an NMI's exit"
+	[ "$("$tmp/exactsum" "$tmp/made.exact" overflows)" = '4 2 4000' ]
+	ok $? "... and tells how far apart two interrupts of a CPU lie, not of two"
+	sed -i '$d' "$tmp/made.exact"
+	! "$tmp/exactsum" "$tmp/made.exact" overflows > "$tmp/out" 2> "$tmp/err"; ok $? "counts that are cut are refused"
+else
+	ok 1 "exactsum is built: $(head -n 1 "$tmp/err")"
+fi
+
 # --- tests/bench/driver
 mkdir "$tmp/run"
 # sums LINE NAME... - what exactsum says of each
@@ -203,39 +245,95 @@ sums()
 		echo "$line" > "$tmp/run/$name.sums"
 	done
 }
-sums '1000000 2000000 5000 500 5 4000 4' none none-again spawn-none spawn-idle vmprof-{random,cpi,lbr,lbr-calls,lbr-flow-from,lbr-flow-to,lbr-flow}-100000 vmprof-lbr-26000000 \
-	{vmprof,perf-kvm}-{100000,260000,650000,2600000,process} perf-100000 perf-gh-100000 perf-g-100000
-sums '1000000 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
-sums '1900000 3800000 6000 600 5 4000 4' spawn-session
+sums '1000000 2000000 5000 500 0 0 0' none-1
+sums '1000200 2000000 5000 500 0 0 0' none-2
+sums '1001000 2000000 8500 1000 5 100000 100' vmprof-100000-1 perf-kvm-100000-1
+sums '1001000 2000000 9500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
+sums '1000100 2000000 5000 500 5 4000 4' vmprof-{random,cpi,lbr-calls,lbr-flow-from,lbr-flow-to,lbr-flow}-100000 vmprof-lbr-26000000 \
+	{vmprof,perf-kvm}-{260000,650000,2600000,process} perf-gh-100000 perf-g-100000
+sums '1000100 2000000 9000 2500 5 200000 100' vmprof-lbr-100000
+sums '1000100 2000000 4000 400 1 1000 1' {vmprof,perf-kvm}-26000000
 sums '3000000 1 1 1 0 0 0' {process,thread}-{begin,end}-none
 sums '3060000 1 1 1 0 0 0' {process,thread}-{begin,end}-none-again
 sums '4230000 1 1 1 0 0 0' process-begin-module
 sums '6030000 1 1 1 0 0 0' process-end-module
 sums '3330000 1 1 1 0 0 0' thread-begin-module
 sums '3033000 1 1 1 0 0 0' thread-end-module
+sums '1 1 10000 1000 0 0 0' host-none-{1,2,3}
+sums '1 1 30000 1000 10 0 0' host-perf-{1,2,3} host-vmprof-{1,2}
+sums '1 1 33000 1000 10 0 0' host-vmprof-3
+sums '1 1 90000 1000 10 0 0' host-{perf,vmprof}-branches-{1,2,3}
 echo 'exit 0 10' > "$tmp/run/vmprof-lbr-26000000.exact"
-for kind in none idle session; do echo 'exit 0x64 7'; done | tee "$tmp/run/spawn-none.exact" > "$tmp/run/spawn-idle.exact"
-printf 'exit 0x400 %s\n' 200 100 > "$tmp/run/spawn-session.exact"
-echo '198000000 2000000 1000' > "$tmp/run/gap-20.covered"
+echo '1000 2 520000' > "$tmp/run/gap-20.overflows"
+echo '2000 2 260000' > "$tmp/run/gap-120.overflows"
 echo '500 function' > "$tmp/run/functions"
 for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process 9000" "process $name-process 1000000000"
 done > "$tmp/run/facts"
-printf 'FACT %s\n' 'spawn-seconds spawn-none 2000' 'spawn-seconds spawn-idle 2000' 'spawn-seconds spawn-session 3000' 'agent-bytes 300000 150 3000' \
-	'agent-bytes-idle 0 10' 'ends-lost 0' 'collector vmprof-100000 30000 60 80' 'gap 20 1000 200 10 780' >> "$tmp/run/facts"
+printf 'FACT %s\n' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'tsc-khz 2600' \
+	'host-stored host-vmprof-1 9' 'host-stored host-vmprof-2 11' 'host-stored host-vmprof-3 10' \
+	'host-stored host-vmprof-branches-1 9' 'host-stored host-vmprof-branches-2 9' 'host-stored host-vmprof-branches-3 9' >> "$tmp/run/facts"
+# window NAME GUEST HOST MADE MS WAKES BYTES WRITES - of the processes; time without any has 1000 in the guest and 100 in the host a second
+window()
+{
+	sums "$2 1 $3 0 0 0 0" "processes-$1"
+	echo "exit 0x400 $8" > "$tmp/run/processes-$1.exact"
+	echo "FACT processes $1 $4 $5 $6 $7" >> "$tmp/run/facts"
+}
+for turn in 1 2; do
+	window none-still-$turn 10000 1000 0 10000 0 0 0
+	window none-slow-$turn $((10000 + 20 * 3000)) $((1000 + 20 * 200)) 20 10000 0 0 0
+	window none-fast-$turn $((10000 + 200 * 3000)) $((1000 + 200 * 200)) 200 10000 0 0 0
+	window session-still-$turn 10500 1400 0 10000 20 50 10
+	window session-slow-$turn $((10500 + 20 * 4000)) $((1400 + 20 * 1200)) 20 10000 $((20 + 20 * 5)) $((50 + 20 * 2000)) $((10 + 20 * 1))
+	# two runs, of which one took 100 more for each
+	window session-fast-$turn $((10500 + 200 * (3750 + 100 * turn))) $((1400 + 200 * 700)) 200 10000 $((20 + 200 * 4)) $((50 + 200 * 2000)) $((10 + 100))
+	window session-together-$turn $((10500 * 13 / 10 + 200 * 3200)) $((1400 * 13 / 10 + 200 * 300)) 200 13000 26 $((65 + 200 * 2000)) 13
+done
+window idle-still-1 10000 1000 0 10000 0 0 0
+window idle-fast-1 $((10000 + 200 * 3001)) $((1000 + 200 * 201)) 200 10000 0 0 0
 printf '%s\n' before '<!-- driver: made by make bench-driver -->' old '<!-- driver: end -->' after > "$tmp/doc.md"
-AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err" && [ ! -s "$tmp/err" ]; ok $? "tests/bench/driver makes tables of a run"
-has '| idle | 6667 | 37 | 0.0 | 75 |'
-has '| session | 12667 | 44 | 2.0 | 50 |'
-grep -q 'adds 6000 instructions to a process in the guest and 7 in the host, 3004 in all for each write' "$tmp/out"; ok $? "it says what of that a write is"
-has '| cycles with a counter on, in 20 s that are stored meanwhile | 99.00 % | | all but what handles samples |'
-has '| bytes from the agent for a process that begins and ends | 2000 | | |'
-has '| 20 | 1000 | 780 | 200 | 10 | 10 | 99.00 % | 2000 |'
+AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err" && [ ! -s "$tmp/err" ]; ok $? "tests/bench/driver makes tables of a run$(head -n 1 "$tmp/err")"
+# of turns the mean, with its error: 900 and 860 in the guest by 5 samples; 4000 and 5000 in the host
+has '| vmprof | 180 +- 20 | 900 +- 100 | 1080 +- 80 |'
+has '| vmprof, period 100000 | 5 | 1000 | 100 | 0.09 % | 0.45 % |'
+has '| vmprof --lbr any (from and to, 288 bytes), period 100000 | 5 | 2000 | 400 | 0.00 % | 0.60 % |'
+# what a process takes beside the same time without any, its error, and what of the agent goes with it
+has '| none, each 500 ms | 2.0 | 3000 | 200 | 0 | 0.0 | 0.0 | 0 |'
+has '| none, one after the other | 20.0 | 3000 | 200 | 0 | 0.0 | 0.0 | 0 |'
+has '| there, no session; one after the other | 20.0 | 3001 | 201 | 0 | 0.0 | 0.0 | 0 |'
+has '| session, each 500 ms | 2.0 | 4000 | 1200 | 0 | 5.0 | 1.0 | 2000 |'
+has '| session, one after the other | 20.0 | 3900 | 700 | 50 | 4.0 | 0.5 | 2000 |'
+has '| session, heard of together | 15.4 | 3200 | 300 | 0 | 0.0 | 0.0 | 2000 |'
+grep -q 'a session takes 50 +- 0 instructions a second in the guest, 40 +- 0 in the host[.] Events lost: 0[.]' "$tmp/out"; ok $? "what a session takes where nothing begins"
+# 300 stay; of the 1100 more that hearing of each takes, (10 + 100 x 2000 / 32768) / 100 writes are 0.322 of half a one
+grep -q 'adds 2000 +- 0 instructions to a process where 10 begin a second, 654 +- 16 where 100 do' "$tmp/out"; ok $? "what a session adds to a process where ten or a hundred begin a second"
 has '| process: its fork | 10100 | 4000 | 200 |'
 has '| process: its exit, with its executable mappings | 10100 | 10000 | 200 |'
 has '| thread: its clone | 10100 | 1000 | 200 |'
 has '| thread: its exit | 10100 | 10 | 200 |'
-grep -q 'Events lost: 0[.]' "$tmp/out"; ok $? "it says how many events were lost meanwhile"
+grep -q 'Events lost: 0[.] What is added' "$tmp/out"; ok $? "it says how many events were lost meanwhile"
+# the emulator's overflows beside the file
+has '| 20 | 1000 | 796 | 200 | 0 | 4 | all but 4: yes | 0.20 |'
+has '| 120 | 2000 | 1985 | 0 | 10 | 5 | all but 4: no | 0.10 |'
+# where no guest runs
+has '| perf record -a | 10 |  | 2000 | 0 |'
+has '| perf record -a -b | 10 |  | 8000 | 0 |'
+has '| vmprof | 10 | 10 | 2100 | 100 |'
+has '| vmprof --lbr any | 10 | 9 | 8000 | 0 |'
+# In one table
+has '| instructions a sample, by its parts | 2600 | 2600 | |'
+has '| ... with the last branches: of a guest with `--lbr any`, path and user code; of the host alone by `perf record -a -b`, all that ran more (beside guests perf can fault) | 2400 | 8000 +- 0 | |'
+has '| of the host alone without branches, by `perf record -a`, all that ran more | | 2000 +- 0 | |'
+has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 % | 0.200 % | 0.2 %: yes; the papers 1 % |'
+has '| at 1000, by all that ran more | 0.083 +- 0.006 % | 0.083 +- 0.006 % | 0.2 %: yes |'
+has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition | 0.001 +- 0.000 % | tells of none | with 1000 samples 0.201 %; 0.2 %: no |'
+has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.003 +- 0.000 % | tells of none | with 1000 samples 0.203 %; 0.2 %: no |'
+has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1400 | | |'
+has '| processes a second, one after the other, without the agent and in a session | 20.0, 20.0 | | |'
+has '| bytes from the agent for a process; a second where none begins | 2000; 5 | | |'
+has '| sampling stops to store, in sessions of 20, 120 s | 0 s; the longest time between two overflows of a pCPU is 0.20 s | | 0 s: yes; the papers stop 1.2 to 2.4 s |'
+has '| overflows of these sessions that are in the file | 99.32 %, 10 lost | | 100 %: no; the papers have 96.1 to 97.3 % |'
 diff <(echo before; echo '<!-- driver: made by make bench-driver -->'; cat "$tmp/out"; echo '<!-- driver: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"
 [ "$(grep -cxF -e '<!-- driver: made by make bench-driver -->' -e '<!-- driver: end -->' "$src/docs/benchmarks.md")" = 2 ]
@@ -247,4 +345,12 @@ for name in $(sed -n 's/^module_row "[^"]*" //p' "$src/tests/bench/driver"); do
 	done
 done > "$tmp/err"
 [ ! -s "$tmp/err" ]; ok $? "the job measures each of them$(tr '\n' ' ' < "$tmp/err")"
+for name in $(sed -n 's/^process_row "[^"]*" //p' "$src/tests/bench/driver" | tr ' ' -); do
+	grep -qE "^[[:space:]]*processes \"?$name-" "$src/tests/bench/driver-job.sh" || echo "$name"
+done > "$tmp/err"
+[ ! -s "$tmp/err" ]; ok $? "... and of the processes$(tr '\n' ' ' < "$tmp/err")"
+# the programs of its guest, here
+printf '1 -1\n1 400\n' | "$src/tests/bench/processes.sh" > "$tmp/out" 2> "$tmp/err"
+read -r -d '' none slow < "$tmp/out"
+[ "$none" = 0 ] && [ "$slow" -ge 1 ] && [ "$slow" -le 3 ]; ok $? "processes.sh begins none, and one each 400 ms (in a second: $slow)"
 echo "1..$nr"

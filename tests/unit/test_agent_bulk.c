@@ -250,6 +250,7 @@ static void test_debug_file(void **state)
 	strcpy(debug_root + sizeof(debug_root) - 7, "XXXXXX");
 	assert_non_null(mkdtemp(debug_root));
 	start(0);
+	stopped_at_ms = vmp_now_ms();		/* no answer waits for others */
 	agent.symbols.active = 0;
 	tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
 	agent.files.file = calloc(1, sizeof(*agent.files.file));

@@ -158,7 +158,7 @@ static const char *hear(pid_t pid, uint64_t tsc)
 
 	do {
 		more = step();
-		assert_true(vmp_out_flush(&out, pair[0]) >= 0);
+		assert_true(vmp_out_flush(&out, pair[0], UINT64_MAX) >= 0);
 		for (;;) {
 			void *to = vmp_frame_space(&in, &room);
 			ssize_t n = read(pair[1], to, room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test_agent_out.c - the agent's outgoing queue: room, order, restart, credit, a port that takes little. */
+/* test_agent_out.c - the agent's outgoing queue: room, order, restart, what waits for others, credit, a port that takes little. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void test_order(void **state)
 
 	assert_int_equal(put(&f->out, VMPROF_MSG_HELLO, 100, 'a'), 0);
 	assert_int_equal(put(&f->out, VMPROF_MSG_MAP, 101, 'b'), 0);
-	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1]), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 0), 0);
 	assert_int_equal(vmp_out_pending(&f->out), 0);
 
 	assert_int_equal(next(f, &frame, &payload), 1);
@@ -113,7 +113,7 @@ static void test_slow_port(void **state)
 	while (seen < 300) {
 		while (sent < 300 && !put(&f->out, VMPROF_MSG_MAP, 20000 + sent % 7, (int)sent))
 			sent++;
-		ret = vmp_out_flush(&f->out, f->pipe[1]);
+		ret = vmp_out_flush(&f->out, f->pipe[1], 0);
 		assert_true(ret == 0 || ret == 1);
 		assert_int_equal(next(f, &frame, &payload), 1);
 		assert_int_equal(frame.seq, seen);
@@ -135,7 +135,7 @@ static void test_restart(void **state)
 
 	for (i = 0; i < 6; i++)
 		assert_int_equal(put(&f->out, VMPROF_MSG_MAP, 50000, 'x'), 0);
-	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1]), 1);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 0), 1);
 	vmp_out_add_credit(&f->out, 5);
 	vmp_out_restart(&f->out);
 	assert_int_equal(f->out.credit, 0);
@@ -143,7 +143,7 @@ static void test_restart(void **state)
 
 	for (i = 0; i < 6; i++) {
 		while (!next(f, &frame, &payload))
-			assert_true(vmp_out_flush(&f->out, f->pipe[1]) >= 0);
+			assert_true(vmp_out_flush(&f->out, f->pipe[1], 0) >= 0);
 		if (frame.type == VMPROF_MSG_HELLO)
 			break;
 	}
@@ -151,6 +151,86 @@ static void test_restart(void **state)
 	assert_int_equal(frame.seq, 0);
 	assert_int_equal(f->in.stats.bad_bytes, 0);
 	assert_int_equal(vmp_out_pending(&f->out), 0);
+}
+
+static int put_later(struct vmp_out *out, size_t len, uint64_t now_ms)
+{
+	static uint8_t data[VMPROF_FRAME_MAX];
+	struct iovec iov = { data, len };
+
+	return vmp_out_put_later(out, VMPROF_MSG_MAP, &iov, 1, now_ms);
+}
+
+/* Bytes that come out of the pipe */
+static size_t came(const struct fixture *f)
+{
+	static uint8_t data[1 << 16];
+	ssize_t n = read(f->pipe[0], data, sizeof(data));
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Frames that can wait do so until the first of them is due; one that cannot takes them along */
+static void test_hold(void **state)
+{
+	struct fixture *f = *state;
+	struct vmprof_frame frame;
+	const uint8_t *payload;
+
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1000), -1);
+	assert_int_equal(put_later(&f->out, 100, 1000), 0);
+	assert_int_equal(put_later(&f->out, 100, 1099), 0);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1000), VMP_OUT_HOLD_MS);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1099), 0);
+	assert_int_equal(came(f), 0);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1099), 1);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1100), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1100), 0);
+	assert_int_equal(came(f), 2 * (sizeof(frame) + 100));
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1100), -1);
+
+	assert_int_equal(put_later(&f->out, 100, 2000), 0);
+	assert_int_equal(put(&f->out, VMPROF_MSG_DONE, sizeof(struct vmprof_token), 'd'), 0);
+	assert_int_equal(put_later(&f->out, 200, 2000), 0);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 2000), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 2000), 0);
+	assert_int_equal(next(f, &frame, &payload), 1);
+	assert_int_equal(frame.len, 100);
+	assert_int_equal(next(f, &frame, &payload), 1);
+	assert_int_equal(frame.type, VMPROF_MSG_DONE);
+	assert_int_equal(next(f, &frame, &payload), 1);
+	assert_int_equal(frame.len, 200);
+
+	/* what waits behind a DONE that is out waits again; at the end nothing does */
+	assert_int_equal(put_later(&f->out, 100, 3000), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 3000), 0);
+	assert_int_equal(came(f), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], UINT64_MAX), 0);
+	assert_int_equal(came(f), sizeof(frame) + 100);
+}
+
+/* As much as one write takes does not wait; and where the port takes none there is nothing to wait for but the port. */
+static void test_hold_much(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(put_later(&f->out, 20000, 1000), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1000), 0);
+	assert_int_equal(came(f), 0);
+	assert_int_equal(put_later(&f->out, 20000, 1000), 0);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1000), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1000), 0);
+	assert_int_equal(came(f), WRITE_MAX);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 1001), VMP_OUT_HOLD_MS - 1);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1000 + VMP_OUT_HOLD_MS), 0);
+	assert_int_equal(came(f), 2 * (sizeof(struct vmprof_frame) + 20000) - WRITE_MAX);
+
+	while (vmp_out_has_room(&f->out, 50000))
+		assert_int_equal(put_later(&f->out, 50000, 1000), 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1000), 1);
+	assert_int_equal(vmp_out_wait_ms(&f->out, 5000), -1);
+	assert_true(came(f) > 0);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[1], 1000), 1);
 }
 
 static void test_credit(void **state)
@@ -183,7 +263,7 @@ static void test_broken_port(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(put(&f->out, VMPROF_MSG_MAP, 100, 0), 0);
-	assert_int_equal(vmp_out_flush(&f->out, f->pipe[0]), -EBADF);
+	assert_int_equal(vmp_out_flush(&f->out, f->pipe[0], 0), -EBADF);
 	vmp_out_clear(&f->out);
 	assert_int_equal(vmp_out_pending(&f->out), 0);
 }
@@ -195,6 +275,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slow_port, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hold_much, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_credit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_port, setup, teardown),
 	};

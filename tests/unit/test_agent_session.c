@@ -45,8 +45,8 @@ static void test_conversation(void **state)
 	assert_clean();
 }
 
-/* Events that come right after others wait for more of their kind, but not for STOP. */
-static void test_events_go_together(void **state)
+/* Events that come right after others are read with more of their kind, but STOP does not wait for that. */
+static void test_events_are_read_together(void **state)
 {
 	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5), .comm = "sh" };
 
@@ -66,6 +66,99 @@ static void test_events_go_together(void **state)
 	tell_token(VMPROF_MSG_STOP, 8);
 	work();
 	assert_true(vmp_session_wants_records(&agent));
+}
+
+static void fork_of(uint32_t pid)
+{
+	struct vmprof_proc p = { .pid = htole32(pid), .tgid = htole32(pid), .comm = "sh" };
+
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+}
+
+/* One round of the agent's loop.  Return: how long it would wait then, events or not */
+static int round_of_loop(void)
+{
+	int more = vmp_session_step(&agent);
+
+	assert_true(vmp_out_flush(&agent.out, agent_fd, vmp_now_ms()) >= 0);
+	if (more || (vmp_session_wants_records(&agent) && module.at < module.end))
+		return 0;
+	return vmp_session_timeout_ms(&agent);
+}
+
+/* An event each 5 ms for a second: each is read in time, and comes in time, with few writes */
+static void test_few_writes(void **state)
+{
+	uint64_t begin, next, unread = 0, unsent = 0;	/* since when events are */
+	uint32_t nr = 0, heard = 0;
+	unsigned int rounds;
+
+	(void)state;
+	start(0);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	begin = next = stopped_at_ms = vmp_now_ms();
+	writes = 0;
+	for (rounds = 0; nr < 200 || unsent; rounds++) {
+		int wait;
+
+		while (nr < 200 && next <= stopped_at_ms) {
+			unread = unread ? unread : next;
+			unsent = unsent ? unsent : next;
+			fork_of(++nr);
+			next += 5;
+		}
+		wait = round_of_loop();
+		assert_true(wait >= 0 && rounds < 2000);
+		/* files of short lives are looked at when events are read */
+		assert_true(!unread || stopped_at_ms - unread <= 10);
+		assert_true(!unsent || stopped_at_ms - unsent <= 120);
+		if (module.at == module.end)
+			unread = 0;
+		if (!unread && !vmp_out_pending(&agent.out))
+			unsent = 0;
+		/* the next event wakes it only where it waits for one */
+		if (nr < 200 && vmp_session_wants_records(&agent) && stopped_at_ms + (uint64_t)wait > next)
+			wait = (int)(next - stopped_at_ms);
+		stopped_at_ms += (uint64_t)wait;
+	}
+	assert_in_range(stopped_at_ms - begin, 995, 2000);
+	assert_in_range(writes, 8, 11);
+	while (heard < 200)
+		assert_int_equal(hear().proc.pid, ++heard);
+	assert_int_equal(hear().type, 0);
+	assert_clean();
+}
+
+/* What the host waits for goes out at once, and what lies before it, too; the clock is stopped */
+static void test_no_wait(void **state)
+{
+	(void)state;
+	stopped_at_ms = vmp_now_ms();
+	start(0);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	fork_of(1);
+	assert_int_equal(hear().type, 0);
+	assert_in_range(vmp_session_timeout_ms(&agent), 1, VMP_OUT_HOLD_MS);
+	tell_token(VMPROF_MSG_STOP, 8);
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_BEGIN);
+	fork_of(2);
+	module_snapshot_end(8);
+	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	assert_int_equal(hear().type, VMPROF_MSG_SNAP_END);
+	assert_int_equal(hear().type, VMPROF_MSG_DONE);
+
+	/* HELLO takes the place of what was not sent */
+	tell_token(VMPROF_MSG_START, 9);
+	hear_type(VMPROF_MSG_SNAP_BEGIN);
+	fork_of(3);
+	assert_int_equal(hear().type, 0);
+	greet(0);
+	assert_int_equal(hear().type, VMPROF_MSG_HELLO);
+	assert_int_equal(hear().type, 0);
+	assert_clean();
 }
 
 /* STOP while the first snapshot is being made, whose end may lie in the ring already */
@@ -388,7 +481,7 @@ static void test_host_leaves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_conversation), T(test_events_go_together), T(test_early_stop), T(test_stop_of_nothing),
+		T(test_conversation), T(test_events_are_read_together), T(test_few_writes), T(test_no_wait), T(test_early_stop), T(test_stop_of_nothing),
 		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_lost), T(test_speaks_first),
 		T(test_other_versions), T(test_old_host), T(test_old_host_7), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
 	};

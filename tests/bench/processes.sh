@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# processes.sh - programs are begun and end, in the guest; for driver-job.sh, which sends it over ssh.
+#
+# Each line "SECONDS GAP [PID]" on standard input is so long a time in which a program begins each GAP ms; 0: when
+# the one before has ended, -1: none. PID is stopped meanwhile, and has three seconds for it at the end. It
+# answers with how many programs there were. Waiting begins none.
+exec 9<> <(:)
+while read -r seconds gap pid; do
+	[ -z "$pid" ] || kill -STOP "$pid"
+	n=0 now=${EPOCHREALTIME/[.,]/}
+	end=$((now + seconds * 1000000)) next=$((gap < 0 ? now + seconds * 1000000 : now))
+	while ((now < end)); do
+		if ((next > now)); then
+			printf -v wait "%d.%06d" $(((next - now) / 1000000)) $(((next - now) % 1000000))
+			read -rt "$wait" -u 9
+		else
+			/bin/true
+			((n += 1, next += gap * 1000))
+		fi
+		now=${EPOCHREALTIME/[.,]/}
+	done
+	[ -z "$pid" ] || { kill -CONT "$pid"; read -rt 3 -u 9; }
+	echo $n
+done
