@@ -287,7 +287,7 @@ for turn in 1 2 3; do
 	DO=host_work with_perf "host-perf-$turn" record -a -e cycles -c 100000
 	DO=host_work with_perf "host-perf-branches-$turn" record -a -b -e cycles -c 100000
 	host_vmprof "host-vmprof-$turn"
-	host_vmprof "host-vmprof-branches-$turn" --lbr any
+	host_vmprof "host-vmprof-branches-$turn" --lbr any --no-cpi
 done
 virsh -q resume web01
 rm -f /out/host-warm.exact
