@@ -54,6 +54,37 @@ int args_pid(const char *s, int64_t *pid)
 	return 0;
 }
 
+/* Nanoseconds since the session's start; as they are where the option was not given */
+static int parse_time(const char *option, const char *s, uint64_t *ns)
+{
+	if (!s || !vmp_parse_time(s, ns))
+		return 0;
+	vmp_err("--%s takes a time since the session's start, such as 1.5s or 200ms, not '%s'", option, args_safe(s));
+	return -EINVAL;
+}
+
+static uint64_t tsc_at(const struct vmp_model *m, uint64_t ns)
+{
+	return m->header.tsc + (uint64_t)((__uint128_t)ns * m->header.tsc_khz / 1000000);
+}
+
+int args_span(const struct vmp_model *m, const char *from, const char *to, uint64_t *from_tsc, uint64_t *to_tsc)
+{
+	uint64_t from_ns = 0, to_ns = UINT64_MAX;
+	char first[64];
+
+	if (parse_time("from", from, &from_ns) || parse_time("to", to, &to_ns))
+		return -EINVAL;
+	if (from_ns >= to_ns) {
+		vmp_text(first, sizeof(first), from ? from : "0", from ? strlen(from) : 1);
+		vmp_err("--from %s is not before --to %s: no time lies between them", first, args_safe(to));
+		return -EINVAL;
+	}
+	*from_tsc = from ? tsc_at(m, from_ns) : 0;
+	*to_tsc = to ? tsc_at(m, to_ns) : UINT64_MAX;
+	return 0;
+}
+
 int args_output(const char *input, const char *output)
 {
 	struct stat in, out;

@@ -18,6 +18,12 @@ int args_vcpu(const char *s, int *vcpu);
 int args_pid(const char *s, int64_t *pid);
 
 /**
+ * args_span() - Host TSCs of --from and --to, times since the session's start; NULL: 0, UINT64_MAX.
+ * Return: 0, or -EINVAL (told): they are no times, or no time lies between them.
+ */
+int args_span(const struct vmp_model *m, const char *from, const char *to, uint64_t *from_tsc, uint64_t *to_tsc);
+
+/**
  * args_output() - Is @output (NULL: standard output) another file than @input?
  * Return: 0, or -EINVAL (told): writing it would destroy what is read.
  */

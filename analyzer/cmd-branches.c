@@ -278,8 +278,8 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 {
 	uint32_t context = p->seen.context, image = set->points.contexts.v[context].from.image;
 	const struct vmp_machine *vm = &set->m->vms.v[set->points.contexts.v[context].from.vm];
-	const char *comm = image == VMP_NONE ? "[unknown]" :
-			   vmp_model_name(set->m, vm->space.images.v[image].comm);
+	const char *comm = set->points.contexts.v[context].from.kind == VMP_KIND_VMM_USER ? "[VMM]" :
+			   image == VMP_NONE ? "[unknown]" : vmp_model_name(set->m, vm->space.images.v[image].comm);
 	enum vmp_flow flow;
 	char safe[4096], safe_domain[1024];
 	const char *domain = vmp_model_name(set->m, vm->name);

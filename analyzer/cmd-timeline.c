@@ -11,7 +11,6 @@
 #include "cmd.h"
 #include "export/out.h"
 #include "util/log.h"
-#include "util/units.h"
 
 #define SAMPLES_TEXT	1000U
 #define SAMPLES_TRACE	100000U	/* about a million and a half blocks */
@@ -20,21 +19,6 @@ struct given {
 	struct branch_args a;
 	const char *from, *to, *output;
 };
-
-/* Host TSC of a time since the session's start */
-static int parse_time(const struct vmp_model *m, const char *option, const char *s, uint64_t *tsc)
-{
-	uint64_t ns;
-
-	if (!s)
-		return 0;
-	if (vmp_parse_time(s, &ns)) {
-		vmp_err("--%s takes a time since the session's start, such as 1.5s or 200ms, not '%s'", option, args_safe(s));
-		return -EINVAL;
-	}
-	*tsc = m->header.tsc + (uint64_t)((__uint128_t)ns * m->header.tsc_khz / 1000000);
-	return 0;
-}
 
 /* What is not as the estimates say */
 static void print_cut(FILE *out, const struct vmp_timeline *t)
@@ -87,7 +71,7 @@ static int show(const struct branch_data *d, const void *arg)
 
 	if (args_output(d->path, g->output))
 		return VMP_EXIT_USAGE;
-	if (parse_time(d->m, "from", g->from, &c.from_tsc) || parse_time(d->m, "to", g->to, &c.to_tsc))
+	if (args_span(d->m, g->from, g->to, &c.from_tsc, &c.to_tsc))
 		return VMP_EXIT_USAGE;
 	if (g->a.limit && g->a.rows)
 		c.limit = g->a.rows;

@@ -126,7 +126,6 @@ const struct vmprof_cap_header *vmp_reader_header(const struct vmp_reader *r)
 void vmp_reader_rewind(struct vmp_reader *r)
 {
 	r->next = r->first;
-	r->indexed = 0;
 }
 
 static int room(void **buf, size_t *have, size_t need)
@@ -150,6 +149,7 @@ static int end_here(struct vmp_reader *r, uint64_t offset, const char *why)
 	r->stop = offset;
 	r->next = offset;
 	r->why = why;
+	r->indexed = 0;
 	return 0;
 }
 
@@ -191,7 +191,8 @@ static struct vmp_block accept(struct vmp_reader *r)
 
 	r->offset = r->next;
 	r->next = r->offset + sizeof(*b) + vmp_padded(b->stored_bytes);
-	r->indexed = b->type == VMPROF_CAP_INDEX && r->next == r->stop;
+	if (b->type == VMPROF_CAP_INDEX && r->next == r->stop)
+		r->indexed = 1;	/* that remains so, wherever reading goes on */
 	return (struct vmp_block){
 		.type = b->type, .flags = b->flags, .source = b->source,
 		.tsc_first = b->tsc_first, .tsc_last = b->tsc_last,

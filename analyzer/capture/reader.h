@@ -95,7 +95,7 @@ void vmp_reader_cut(struct vmp_reader *r, uint64_t offset, const char *why);
 /** vmp_reader_rewind() - Back to before the first block. */
 void vmp_reader_rewind(struct vmp_reader *r);
 
-/** vmp_reader_end() - How the reading ended; valid once vmp_reader_next() gave 0. */
+/** vmp_reader_end() - How the reading ended; valid once vmp_reader_next() gave 0, also when it begins anew. */
 struct vmp_reader_end vmp_reader_end(const struct vmp_reader *r);
 
 /** vmp_reader_warning() - What is to be said of a capture that was cut off or not closed; "" where all is well. */
