@@ -92,7 +92,8 @@ run 'branches --limit|2 4 204800' 'blocks --limit|1.6 3 409600' 'loops --limit|2
 has '| 10000000 | 8000000 | 170000 | vmprof branches | 2.00 | 4.00 | 4.00 | 200 |  |'
 has '| 10000000 | 8000000 | 170000 | vmprof blocks | 1.60 | 3.00 | 5.00 | 400 | 2 s: yes |'
 has '| 10000000 | 8000000 | 170000 | vmprof loops | 2.50 | 4.00 | 3.20 | 400 |  |'
-run 'branches --limit|2 4 204800' 'blocks --limit|2 3 409600' 'loops --limit|2.5 4 409600'
+run 'branches --limit|2 4 204800' 'blocks --limit|2 3 409600' 'loops --limit|2.5 4 409600'; [ $? = 1 ] && grep -q 'blocks took 2 s or more' "$tmp/err"
+ok $? "two seconds are too long, which the exit status tells"
 has '| 10000000 | 8000000 | 170000 | vmprof blocks | 2.00 | 3.00 | 4.00 | 400 | 2 s: no |'
 # the document of the tree has all marks
 for name in reading linear exports xml many branches; do
