@@ -253,7 +253,7 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 
 /* What is said of blocks that are judged */
 struct tally {
-	uint32_t shown, known, bad, few, close, unknown;
+	uint32_t shown, known, sure, bad, few, close, unknown;	/* sure: to UNSURE, of the kernel's, too */
 	double off, off1;		/* of those known, without sign */
 	double weighed, weights;	/* with it, by the inverse of their variance; of those with many samples */
 };
@@ -267,6 +267,7 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->shown++;
 	t->close += more <= 0;
 	t->bad += !(more <= ERRORS * error);
+	t->sure += error <= UNSURE * cycles;
 	if (error > unsure * cycles)
 		return;
 	t->known++;
@@ -291,8 +292,8 @@ static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, do
 	verdict(t->known >= (blocks < wanted ? blocks : wanted) && !t->bad && chance >= LEVEL &&
 		NO_CODE_MAX * t->unknown <= t->shown && mean_held,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %%, %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
-		t->known, t->shown, 100 * unsure, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %% (%" PRIu32 " to %g %%), %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
+		t->known, t->shown, 100 * unsure, t->sure, 100 * UNSURE, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
 		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF,
 		100 * mean, 100 * error, t->unknown);
 }

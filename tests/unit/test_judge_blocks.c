@@ -67,7 +67,7 @@ static void test_right(void **state)
 {
 	(void)state;
 	assert_true(judged(BLOCKS, 0));
-	assert_non_null(strstr(said, "20 of the 20 hottest blocks are known to 10 %, 0 of all"));
+	assert_non_null(strstr(said, "20 of the 20 hottest blocks are known to 10 % (20 to 10 %), 0 of all"));
 	assert_non_null(strstr(said, "2.00 % in the mean, equation 1 100.00 %; 20 within 3 %; together "));
 }
 
