@@ -34,6 +34,9 @@ ok $? "the blocks' shares make 100 %"
 json 'all(b["samples"] < 200 or abs(b["cycles"] - {8: (96, 13), 5: (2,), 11: (36,), 9: (38,)}[b["instructions"]][b["start"] != "0x1000" and b["instructions"] == 8]) < 4 * b["cycles_error"] + 0.03 * b["cycles"] for b in d["blocks"])'
 ok $? "cycles are those of the program"
 json 'all(b["by"] == "time" or b["samples"] < 4 for b in d["blocks"])'; ok $? "each block says by what"
+json 'all(b["cycles_error"] is not None or b["seen"] < 16 for b in d["blocks"])'; ok $? "each block that was seen often enough has an error, by whatever"
+run blocks "$capture" && grep -qE '^ *%Time +Samples +Runs +\+- +Cycles +\+- ' "$tmp/out"; ok $? "the text has the error of runs beside them, too"
+run blocks --json "$capture"
 run blocks --csv --function helper --sort cycles "$capture"; ok $? "vmprof blocks --csv --function --sort"
 python3 - "$tmp/out" << 'END'
 import csv, sys

@@ -588,6 +588,25 @@ static void test_own_cycles(void **state)
 	compare_spread();
 }
 
+/* Eight runs of 4 cycles, eight of 8, counted or listed: a deviation of 2; each for itself, and four as one */
+static void test_spread_error(void **state)
+{
+	uint32_t words[VMP_SPREAD_VALUES] = { 0 }, list[2 + 8] = { 16, 16 };
+	uint32_t of[] = { 0, VMP_SPREAD_LIST, VMP_NONE };
+	struct vmp_spreads counted = { of, words }, listed = { of, list };
+	int i;
+
+	(void)state;
+	words[vmp_spread_value(4)] = words[vmp_spread_value(8)] = 8;
+	for (i = 0; i < 16; i++)
+		((uint16_t *)(list + 2))[i] = (uint16_t)vmp_spread_value(i % 2 ? 4 : 8);
+	assert_true(fabs(vmp_spread_error(&counted, 0, 1) - 2 / sqrt(15)) < 1e-9);
+	assert_true(fabs(vmp_spread_error(&counted, 0, 4) - 2 / sqrt(3)) < 1e-9);
+	assert_true(fabs(vmp_spread_error(&listed, 1, 1) - 2 / sqrt(15)) < 1e-9);
+	assert_true(isnan(vmp_spread_error(&counted, 0, 16)));
+	assert_true(isnan(vmp_spread_error(&counted, 2, 1)));
+}
+
 /* Whether it is seen often or seldom: a loop's short rounds always take the same */
 static void test_spread(void **state)
 {
@@ -1433,6 +1452,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_of_shares, setup, teardown),
+		cmocka_unit_test(test_spread_error),
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
