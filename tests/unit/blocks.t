@@ -246,6 +246,9 @@ run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, 
 export VMPROF_OBJCACHE=$tmp
 run branches "$capture"; ! grep -q web01 "$tmp/out"; ok $? "where there is one, no column is spent on it"
 run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200ms' "$tmp/err"; ok $? "a wrong time is refused"
+run timeline --from 5s --to 1s "$capture"; [ $? = 2 ] && [ ! -s "$tmp/out" ] && grep -q -e '--from 5s is not before --to 1s' "$tmp/err"; ok $? "so is a time that ends before it begins"
+run timeline --from 1s --to 1s "$capture"; [ $? = 2 ]; ok $? "... or then"
+run timeline --to 0 "$capture"; [ $? = 2 ]; ok $? "... or as the session does"
 
 perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)
 if [ -z "$perf2bolt" ]; then
