@@ -985,6 +985,7 @@ static void test_flaws(void **state)
 		enum vmp_flaw flaw;
 		int next;	/* instruction to which the younger one goes */
 		uint64_t cr3;	/* of another process */
+		uint64_t went;	/* ... or an address */
 	} *c, cases[] = {
 		{ 4, 0, 0, 0, VMP_FLAW_NONE },
 		{ 8, 5, 0, 0, VMP_FLAW_NONE },
@@ -1006,6 +1007,16 @@ static void test_flaws(void **state)
 		{ 0, 0, ANON + 12, ANON, VMP_FLAW_ANON },
 		{ 4, 0, 0, ANON, VMP_FLAW_ANON },
 		{ 4, 0, 0, 0, VMP_FLAW_UNKNOWN, 0, PROG_CR3 + 0x9000 },
+		/* what the bytes there would be is an instruction, too, and code goes on to the branch */
+		{ 4, 0, 0, PROG_BASE + PROG_VADDR + 1, VMP_FLAW_MIDDLE },
+		{ 18, 0, 0, PROG_BASE + PROG_VADDR + 0x2c, VMP_FLAW_MIDDLE },	/* no branch leads to 12 */
+		{ 18, 12, 0, 0, VMP_FLAW_NONE, 11 },
+		{ 8, 5, 0, 0, VMP_FLAW_ELSEWHERE, 5 },		/* a jump that names another address */
+		{ 4, 0, 0, 0, VMP_FLAW_ELSEWHERE, 12 },		/* a conditional one */
+		{ 19, 19, 0, 0, VMP_FLAW_ELSEWHERE, 12 },	/* a call */
+		{ 19, 19, 0, 0, VMP_FLAW_NONE, 0 },
+		{ 4, 0, 0, 0, VMP_FLAW_MIDDLE, 0, 0, PROG_BASE + PROG_VADDR + 1 },
+		{ 4, 0, 0, 0, VMP_FLAW_NONE, 0, 0, GEN_KERNEL + 0x1000 },	/* an interrupt, before it jumped */
 	};
 	size_t i, n = sizeof(cases) / sizeof(cases[0]);
 	uint64_t want[VMP_FLAW_NR] = { 0 };
@@ -1017,7 +1028,7 @@ static void test_flaws(void **state)
 	for (i = 0; i < n; i++) {
 		c = &cases[i];
 		put_in(GEN_VM, c->cr3 ? c->cr3 : PROG_CR3, VMPROF_LBR_FROM_TO,
-		       (struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
+		       (struct prog_branch[]){ { c->end ? c->end : AT(c->from), c->went ? c->went : AT(c->next) },
 					       { AT(8), c->start ? c->start : AT(c->to) } }, 2);
 		want[c->flaw]++;
 	}
@@ -1441,6 +1452,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test(test_spread_error),
 		cmocka_unit_test_setup_teardown(test_spread, setup, teardown),
 		cmocka_unit_test(test_spread_values),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
@@ -1452,7 +1464,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_missed_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_by_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missed_errors_of_shares, setup, teardown),
-		cmocka_unit_test(test_spread_error),
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
