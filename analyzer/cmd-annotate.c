@@ -74,8 +74,8 @@ static void blocks_at(const struct page *p, uint64_t addr)
 		number(e->executions_error, 0, 0);
 		fputs(" runs, ", stdout);
 		number(e->cycles[e->source], 0, 2);
-		if (e->source == VMP_SOURCE_TIME)
-			printf(" +- %.2f", e->error);
+		if (!isnan(vmp_estimate_error(e)))
+			printf(" +- %.2f", vmp_estimate_error(e));
 		printf(" cycles (%s), CPI ", vmp_source_key(e->source));
 		number(e->cycles[e->source] / b->insns, 0, 2);
 		printf(", %.2f%% of the time%s\n", e->samples * 100 / (p->d->estimates->samples > 0 ? p->d->estimates->samples : 1),

@@ -19,7 +19,7 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[SHARE] = { "percent", "%Time", VMP_SHEET_REAL, 2, VMP_SHEET_SHARE },
 	[SAMPLES] = { "samples", "Samples", VMP_SHEET_REAL, 0 },
 	[RUNS] = { "runs", "Runs", VMP_SHEET_REAL, 0 },
-	[RUNS_ERROR] = { "runs_error", "+-", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
+	[RUNS_ERROR] = { "runs_error", "+-", VMP_SHEET_REAL, 0 },
 	[CYCLES] = { "cycles", "Cycles", VMP_SHEET_REAL, 2 },
 	[ERROR] = { "cycles_error", "+-", VMP_SHEET_REAL, 2 },
 	[BY] = { "by", "By", VMP_SHEET_TEXT },
@@ -81,9 +81,9 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case SHARE: cell->real = percent(e->samples, d->estimates->samples); break;
 	case SAMPLES: cell->real = e->samples; break;
 	case RUNS: cell->real = e->executions; break;
-	case RUNS_ERROR: cell->real = e->executions_error; break;
+	case RUNS_ERROR: cell->real = isnan(e->executions) ? NAN : e->executions_error; break;
 	case CYCLES: cell->real = e->cycles[e->source]; break;
-	case ERROR: cell->real = e->source == VMP_SOURCE_TIME ? e->error : NAN; break;
+	case ERROR: cell->real = vmp_estimate_error(e); break;
 	case BY: cell->text = vmp_source_key(e->source); break;
 	case P50: cell->real = vmp_spread_part(&d->measure->spreads, row, 0.5); break;
 	case P95: cell->real = vmp_spread_part(&d->measure->spreads, row, 0.95); break;
@@ -137,7 +137,7 @@ static int passes(const struct branch_data *d, const struct branch_args *a, uint
 /* Columns that would be empty or all the same stay away. */
 static uint32_t hidden(const struct branch_data *d)
 {
-	const uint32_t errors = 1U << ERROR | 1U << AFTER_ERROR | 1U << ELSE_ERROR;
+	const uint32_t errors = 1U << AFTER_ERROR | 1U << ELSE_ERROR;
 	const uint32_t after = 1U << AFTER | 1U << AFTER_SAMPLES | 1U << AFTER_CYCLES | 1U << AFTER_ERROR |
 			       1U << ELSE_SAMPLES | 1U << ELSE_CYCLES | 1U << ELSE_ERROR;
 	uint32_t bits = after, i;
@@ -146,6 +146,8 @@ static uint32_t hidden(const struct branch_data *d)
 		bits |= 1U << DOMAIN;
 	if (d->estimates->source == VMP_SOURCE_CPI)
 		bits |= 1U << BY;
+	if (!d->estimates->unit)
+		bits |= 1U << RUNS_ERROR;
 	bits |= 1U << LBR;
 	for (i = 0; i < d->set->blocks.nr; i++) {
 		if (d->set->blocks.v[i].cycled)

@@ -2,6 +2,8 @@
 /* draw.c - each address becomes a point once; points and raws are put in order, whatever threads did. */
 #include "blocks/draw.h"
 
+#include "blocks/bounds.h"
+
 #define AHEAD	8U	/* raws that are fetched while one is looked at */
 #define FEW	16U	/* are put in order one by one */
 
@@ -155,7 +157,9 @@ static int make_points(struct vmp_drawing *w)
 	}
 	if (!err)
 		err = find_branches(w);
-	return err ? err : sort_points(w);
+	if (!err)
+		err = sort_points(w);
+	return err ? err : vmp_bounds_mark(w);
 }
 
 /* ------------------------------------------------------------------ order */

@@ -391,6 +391,22 @@ static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp
 	return isnan(b->cycles[VMP_SOURCE_CPI]) ? VMP_SOURCE_NONE : VMP_SOURCE_CPI;
 }
 
+/*
+ * The processor measures each run; by equation 1 all runs in a window have the CPI of one sample.  What is kept of
+ * single runs is by the processor where the whole is.
+ */
+static double runs_spread(const struct vmp_estimates *e, uint32_t block)
+{
+	const struct vmp_set_totals *t = &e->m->set->totals;
+	enum vmp_source source = e->block[block].source;
+
+	if (source == VMP_SOURCE_LBR)
+		return vmp_spread_error(&e->m->spreads, block, 1);
+	if (source != VMP_SOURCE_CPI || e->source == VMP_SOURCE_LBR || !t->with_branches)
+		return NAN;
+	return vmp_spread_error(&e->m->spreads, block, (double)t->steps / (double)t->with_branches);
+}
+
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
@@ -414,6 +430,7 @@ static void choose(struct vmp_estimates *e)
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)
 				e->block_without[g][i] = NAN;
 		}
+		b->runs_spread = runs_spread(e, i);
 		part(&e->m->set->blocks.v[i], b);
 		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
 	}

@@ -30,8 +30,15 @@ struct vmp_estimate {
 	double cycles[VMP_SOURCE_NR];	/* of one execution; NAN unknown */
 	double error;		/* standard error of cycles[VMP_SOURCE_TIME]; NAN unknown */
 	double doubt, executions_doubt;	/* parts of cycles and of executions that all these errors hold besides chance */
+	double runs_spread;	/* the same of another source in use, from how far single runs lie apart; NAN unknown */
 	enum vmp_source source;	/* the one in use */
 };
+
+/* Standard error of the cycles by the source in use; NAN unknown */
+static inline double vmp_estimate_error(const struct vmp_estimate *e)
+{
+	return e->source == VMP_SOURCE_TIME ? e->error : e->runs_spread;
+}
 
 struct vmp_estimates {
 	const struct vmp_measure *m;

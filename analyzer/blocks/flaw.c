@@ -20,6 +20,7 @@ static const struct {
 	[VMP_FLAW_MIDDLE] = { "middle_of_instruction", "an address in the middle of an instruction" },
 	[VMP_FLAW_PASSES] = { "passes_branch", "go on behind a jump or return" },
 	[VMP_FLAW_NO_BRANCH] = { "no_branch", "end with an instruction that is no branch" },
+	[VMP_FLAW_ELSEWHERE] = { "goes_elsewhere", "end with a branch that goes elsewhere in the code" },
 };
 
 const char *vmp_flaw_text(enum vmp_flaw flaw)

@@ -19,6 +19,7 @@ enum vmp_flaw {
 	VMP_FLAW_MIDDLE,	/* an address in the middle of an instruction */
 	VMP_FLAW_PASSES,	/* goes on behind a jump or return */
 	VMP_FLAW_NO_BRANCH,	/* ends with an instruction that does not branch there */
+	VMP_FLAW_ELSEWHERE,	/* ends with a branch that names another address than where it went */
 	VMP_FLAW_NR
 };
 

@@ -136,13 +136,21 @@ static int find_copy(struct vmp_points *p, const struct vmp_origin *from, struct
 	return 0;
 }
 
-/* Was it made when all of the session was over?  Then only what has been there all the time is what ran. */
-static int has_lasted(const struct vmp_points *p, const struct vmp_origin *from, uint32_t object, uint64_t addr)
+const struct vmp_symtab *vmp_points_ksyms(const struct vmp_points *p, const struct vmp_object *o)
 {
-	if (!p->objects.v[object].copy)
-		return 1;
-	return vmp_symtab_find(from->kind == VMP_KIND_GUEST_KERNEL ?
-			       &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always : &p->m->host_ksyms, addr) != NULL;
+	static const struct vmp_symtab none;
+
+	if (o->vm == VMP_NONE)
+		return &p->m->host_ksyms;
+	return o->file == VMP_NONE ? &none : &p->m->vms.v[o->vm].boots.v[o->file].kernel.always;
+}
+
+/* Was it made when all of the session was over?  Then only what has been there all the time is what ran. */
+static int has_lasted(const struct vmp_points *p, uint32_t object, uint64_t addr)
+{
+	const struct vmp_object *o = &p->objects.v[object];
+
+	return !o->copy || vmp_symtab_find(vmp_points_ksyms(p, o), addr);
 }
 
 /* A file is a kernel's code only if it fits what is known of where that has its functions. */
@@ -164,6 +172,34 @@ static int find_code(struct vmp_points *p, const struct vmp_origin *from, struct
 	return err;
 }
 
+/* Names of Linux since 5.8, one of which every such kernel has */
+static int has_asm_entries(const struct vmp_symtab *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->sym.nr; i++)
+		if (!strcmp(t->sym.v[i].name, "asm_exc_page_fault"))
+			return 1;
+	return 0;
+}
+
+int vmp_points_entry(const struct vmp_points *p, uint32_t point)
+{
+	const struct vmp_point *x = &p->points.v[point];
+	const struct vmp_symbol *sym;
+	const struct vmp_object *o;
+
+	if (x->object == VMP_NONE || !p->objects.v[x->object].kernel)
+		return 0;
+	o = &p->objects.v[x->object];
+	sym = vmp_symtab_find(vmp_points_ksyms(p, o), x->addr);
+	if (!sym)
+		return 1;
+	if (strstr(sym->name, "entries_start"))
+		return 1;
+	return sym->start == x->addr && (!o->asm_entries || !strncmp(sym->name, "asm_", 4));
+}
+
 static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, uint32_t module, uint32_t *out)
 {
 	int guest = from->kind == VMP_KIND_GUEST_KERNEL;
@@ -173,7 +209,10 @@ static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, ui
 	uint32_t known = p->objects.nr;
 	int err = object_of(p, &o, from->epoch, out);
 
-	return !err && *out == known ? find_code(p, from, &p->objects.v[known]) : err;
+	if (err || *out != known)
+		return err;
+	p->objects.v[known].asm_entries = has_asm_entries(vmp_points_ksyms(p, &o));
+	return find_code(p, from, &p->objects.v[known]);
 }
 
 /* File offset of an address whose file is not here */
@@ -268,7 +307,7 @@ static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, str
 	}
 	err = kernel_object(p, &from, place.module, &out->object);
 	/* its modules are not in the file */
-	if (!err && (!vmp_points_code(p, out->object, addr, &len) || !has_lasted(p, &from, out->object, addr)))
+	if (!err && (!vmp_points_code(p, out->object, addr, &len) || !has_lasted(p, out->object, addr)))
 		out->flaw = p->objects.v[out->object].flaw ? p->objects.v[out->object].flaw : VMP_FLAW_NO_KERNEL;
 	return err;
 }

@@ -38,6 +38,7 @@ struct vmp_object {
 	uint32_t file;		/* of the guest's vm, or VMP_NONE */
 	int kernel;
 	int copy;		/* a kernel whose code is what it had in memory: it has no symbols there */
+	int asm_entries;	/* a kernel that calls the functions asm_... at which its interrupts begin */
 	const struct vmp_elf *code;	/* NULL: it is not here */
 	uint64_t slide;		/* a point's address less the link-time address */
 	enum vmp_flaw flaw;	/* why a kernel's code is not here */
@@ -109,6 +110,16 @@ const uint8_t *vmp_points_code(const struct vmp_points *p, uint32_t object, uint
 
 /** vmp_points_copy() - What became of the copy of a kernel's code that the session made. */
 const struct vmp_kernel_copy *vmp_points_copy(const struct vmp_points *p, const struct vmp_object *o);
+
+/** vmp_points_ksyms() - The functions that a kernel has had all the time, as it said itself. */
+const struct vmp_symtab *vmp_points_ksyms(const struct vmp_points *p, const struct vmp_object *o);
+
+/**
+ * vmp_points_entry() - Can an interrupt have gone to a point?
+ * That is a function's first instruction, of Linux since 5.8 only if the name is asm_...; or one of the many
+ * short pieces of code by which device interrupts begin.
+ */
+int vmp_points_entry(const struct vmp_points *p, uint32_t point);
 
 /** vmp_points_behind() - The point so many bytes behind one, made when it is new.  Return: 0 or -ENOMEM. */
 int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint32_t *out);

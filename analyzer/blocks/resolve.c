@@ -7,10 +7,11 @@
 #define AHEAD	8U	/* raws that are fetched while one is looked at */
 #define BEHIND	4096U	/* bytes behind another sample of the same block, at most */
 
-/* What code says of a drawn's start and end */
+/* What code says of a drawn's start and end, and of its next */
 struct checked {
 	uint32_t insns;
 	uint8_t flaw, flow;
+	uint8_t branch;		/* a flaw, too: of the way from end to next */
 };
 
 /* ---------------------------------------------------------------- checking */
@@ -33,18 +34,59 @@ static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
 	return c;
 }
 
+/*
+ * Does the branch at the end name another address than the record?  Both must lie in the same object.  A kernel patches
+ * its calls and jumps, but no conditional ones: of these a file does not tell what ran.  An interrupt that came
+ * when the branch was to run looks like one from there to where the kernel's interrupts begin.
+ */
+static int goes_elsewhere(struct vmp_stepper *step, const struct vmp_set *set, const struct vmp_drawn *d, enum vmp_flow flow)
+{
+	const struct vmp_point *points = set->points.points.v;
+	const struct vmp_object *o;
+	uint64_t target;
+
+	if (points[d->end].object != points[d->next].object || !vmp_step_target(step, d->end, &target) ||
+	    target == points[d->next].addr)
+		return 0;
+	o = &set->points.objects.v[points[d->end].object];
+	if (o->kernel && !o->copy && flow != VMP_FLOW_COND)
+		return 0;
+	return !(set->totals.branches & VMPROF_LBR_FAR) || !vmp_points_entry(&set->points, d->next);
+}
+
+static enum vmp_flaw look_at_branch(struct vmp_stepper *step, const struct vmp_set *set, const struct vmp_drawn *d, enum vmp_flow flow)
+{
+	enum vmp_flaw flaw;
+
+	if (d->end == VMP_NONE || d->next == VMP_NONE)
+		return VMP_FLAW_NONE;
+	flaw = set->points.points.v[d->next].flaw;
+	if (flaw)
+		return flaw == VMP_FLAW_MIDDLE ? flaw : VMP_FLAW_NONE;
+	if (flow != VMP_FLOW_COND && flow != VMP_FLOW_CALL && flow != VMP_FLOW_JUMP)
+		return VMP_FLAW_NONE;
+	return goes_elsewhere(step, set, d, flow) ? VMP_FLAW_ELSEWHERE : VMP_FLAW_NONE;
+}
+
 static void *check_part(void *arg)
 {
 	struct vmp_part *part = arg;
+	const struct vmp_set *set = part->w->set;
 	const struct vmp_drawn *d = part->w->v;
-	struct checked *checked = part->w->found;
+	struct checked *checked = part->w->found, code = { 0 };
 	struct vmp_stepper step;
 	uint32_t i;
 
-	part->err = vmp_stepper_init(&step, &part->w->set->points);
-	for (i = part->from; !part->err && i < part->to; i++)
-		if (!i || i == part->w->steps || !same_code(&d[i], &d[i - 1]))
-			checked[i] = look(&step, &d[i]);
+	part->err = vmp_stepper_init(&step, &set->points);
+	for (i = part->from; !part->err && i < part->to; i++) {
+		if (i == part->from || i == part->w->steps || !same_code(&d[i], &d[i - 1]))
+			code = look(&step, &d[i]);
+		else if (d[i].next == d[i - 1].next)
+			continue;
+		checked[i] = code;
+		if (!code.flaw)
+			checked[i].branch = (uint8_t)look_at_branch(&step, set, &d[i], code.flow);
+	}
 	vmp_stepper_deinit(&step);
 	return NULL;
 }
@@ -55,8 +97,12 @@ static enum vmp_flaw check(const struct vmp_set *set, const struct vmp_drawn *d,
 	const struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
 
 	*insns = 0;
-	if (c->flaw || d->start == VMP_NONE)
+	if (c->flaw)
 		return c->flaw;
+	if (c->branch)
+		return c->branch;
+	if (d->start == VMP_NONE)
+		return VMP_FLAW_NONE;
 	*insns = c->insns + (c->flow != VMP_FLOW_ON);
 	if (c->flow == VMP_FLOW_ON && (!(raw->c >> 63) || !(set->totals.branches & VMPROF_LBR_FAR)))
 		return VMP_FLAW_NO_BRANCH;	/* only an interrupt ends a block so */
@@ -116,7 +162,6 @@ static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct
 
 static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 {
-	const struct checked *c = checked;
 	struct vmp_set *set = w->set;
 	uint32_t i;
 	int err = 0;
@@ -127,10 +172,8 @@ static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 
 		if (i + AHEAD < w->steps)
 			__builtin_prefetch(vmp_raws_at(&set->raws, w->v[i + AHEAD].raw), 1);
-		if (!i || !same_code(d, d - 1))
-			c = &checked[i];
 		if (!i || vmp_by_points(d, d - 1))
-			err = add_unit(set, d, c);
+			err = add_unit(set, d, &checked[i]);
 		if (err)
 			break;
 		raw->target = set->units.nr - 1;
@@ -159,6 +202,8 @@ static uint32_t start_by_place(const struct vmp_set *set, const uint32_t *most, 
 	const struct vmp_point *points = set->points.points.v;
 	uint32_t i = at;
 
+	if (points[at].flaw == VMP_FLAW_MIDDLE)
+		return VMP_NONE;
 	do {
 		if (points[at].addr - points[i].addr > BEHIND)
 			break;

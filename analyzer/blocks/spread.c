@@ -64,18 +64,43 @@ static void count_list(uint32_t counter[VMP_SPREAD_VALUES], const uint32_t *list
 		counter[value[i]]++;
 }
 
-double vmp_spread_part(const struct vmp_spreads *s, uint32_t block, double part)
+/* A block's counters; NULL: it was seen too seldom.  @room: for those of a list */
+static const uint32_t *counters(const struct vmp_spreads *s, uint32_t block, uint32_t room[VMP_SPREAD_VALUES])
 {
-	uint32_t of = s->of[block], listed[VMP_SPREAD_VALUES], i;
-	const uint32_t *counter = listed;
-	uint64_t all = 0, sum = 0;
+	uint32_t of = s->of[block];
 
 	if (of == VMP_NONE)
+		return NULL;
+	if (!(of & VMP_SPREAD_LIST))
+		return s->words + of;
+	count_list(room, s->words + (of & ~VMP_SPREAD_LIST));
+	return room;
+}
+
+double vmp_spread_error(const struct vmp_spreads *s, uint32_t block, double alike)
+{
+	uint32_t room[VMP_SPREAD_VALUES], i;
+	const uint32_t *counter = counters(s, block, room);
+	double n = 0, sum = 0, squares = 0, runs;
+
+	for (i = 0; counter && i < VMP_SPREAD_VALUES; i++) {
+		n += counter[i];
+		sum += counter[i] * cycles_of(i);
+	}
+	for (i = 0; n > 0 && i < VMP_SPREAD_VALUES; i++)
+		squares += counter[i] * (cycles_of(i) - sum / n) * (cycles_of(i) - sum / n);
+	runs = n / fmax(alike, 1);
+	return runs > 1 ? sqrt(squares / n / (runs - 1)) : NAN;
+}
+
+double vmp_spread_part(const struct vmp_spreads *s, uint32_t block, double part)
+{
+	uint32_t room[VMP_SPREAD_VALUES], i;
+	const uint32_t *counter = counters(s, block, room);
+	uint64_t all = 0, sum = 0;
+
+	if (!counter)
 		return NAN;
-	if (of & VMP_SPREAD_LIST)
-		count_list(listed, s->words + (of & ~VMP_SPREAD_LIST));
-	else
-		counter = s->words + of;
 	for (i = 0; i < VMP_SPREAD_VALUES; i++)
 		all += counter[i];
 	for (i = 0; all && i < VMP_SPREAD_VALUES; i++) {

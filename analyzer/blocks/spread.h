@@ -42,6 +42,9 @@ void vmp_spreads_free(struct vmp_spreads *s);
 /** vmp_spread_part() - Cycles that @part of a block's runs took at most; NAN: it was seen too seldom. */
 double vmp_spread_part(const struct vmp_spreads *s, uint32_t block, double part);
 
+/** vmp_spread_error() - Standard error of the mean of its runs, if @alike of them say as much as one.  NAN: as above. */
+double vmp_spread_error(const struct vmp_spreads *s, uint32_t block, double alike);
+
 /* The nearest value: its exponent and what follows are its number */
 static inline uint32_t vmp_spread_value(double cycles)
 {

@@ -87,6 +87,25 @@ enum vmp_flow vmp_step_flow(struct vmp_stepper *s, uint32_t point)
 	return code && step_at(s, x->object, x->addr, code, len, &flow) ? flow : VMP_FLOW_NR;
 }
 
+int vmp_step_target(struct vmp_stepper *s, uint32_t point, uint64_t *addr)
+{
+	const struct vmp_point *x = &s->p->points.v[point];
+	enum vmp_flow flow;
+	unsigned int step;
+	const uint8_t *code;
+	size_t len;
+	int64_t rel;
+
+	if (x->flaw || x->object == VMP_NONE)
+		return 0;
+	code = vmp_points_code(s->p, x->object, x->addr, &len);
+	step = code ? step_at(s, x->object, x->addr, code, len, &flow) : 0;
+	if (!step || flow == VMP_FLOW_ON || !vmp_decode_target(code, step, &rel))
+		return 0;
+	*addr = x->addr + step + (uint64_t)rel;
+	return 1;
+}
+
 /* Bytes from a point to the first branch behind it, if that goes to an address; else 0 */
 static uint64_t fused_bytes(struct vmp_stepper *s, const struct vmp_point *from, uint64_t to)
 {

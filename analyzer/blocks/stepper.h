@@ -39,6 +39,13 @@ enum vmp_flaw vmp_step_straight(struct vmp_stepper *s, uint32_t start, uint32_t 
 /** vmp_step_flow() - What the instruction at a point does; VMP_FLOW_NR: it is not known. */
 enum vmp_flow vmp_step_flow(struct vmp_stepper *s, uint32_t point);
 
+/**
+ * vmp_step_target() - Where the branch at a point goes.
+ * @addr: In the point's object.
+ * Return: 1; 0 the instruction itself does not tell.
+ */
+int vmp_step_target(struct vmp_stepper *s, uint32_t point, uint64_t *addr);
+
 #define VMP_FUSED_BYTES	16U	/* from what a processor names up to the branch */
 
 /**

@@ -37,6 +37,9 @@ ok $? "cycles are those of the program"
 json 'all(b["cycles_error"] > 0.999 * abs(b["cycles"] - b["cycles_cpi"]) and b["runs_error"] > 0.99 * abs(b["runs"] - b["samples"] * d["estimator"]["period"] / b["cycles_cpi"]) for b in d["blocks"] if b["samples"] > 200)'
 ok $? "errors hold the difference of the two estimates"
 json 'all(b["by"] == "time" or b["samples"] < 4 for b in d["blocks"])'; ok $? "each block says by what"
+json 'all(b["cycles_error"] is not None or b["seen"] < 16 for b in d["blocks"])'; ok $? "each block that was seen often enough has an error, by whatever"
+run blocks "$capture" && grep -qE '^ *%Time +Samples +Runs +\+- +Cycles +\+- ' "$tmp/out"; ok $? "the text has the error of runs beside them, too"
+run blocks --json "$capture"
 run blocks --csv --function helper --sort cycles "$capture"; ok $? "vmprof blocks --csv --function --sort"
 python3 - "$tmp/out" << 'END'
 import csv, sys
@@ -93,6 +96,9 @@ ok $? "vmprof branches --calls: who calls whom"
 run branches --sample 7 "$capture"; ok $? "vmprof branches --sample"
 [ "$(grep -c '^LBR' "$tmp/out")" = 16 ] && sed -n 6p "$tmp/out" | grep -q '^LBR15 ' && grep -q '^(current) ' "$tmp/out"
 ok $? "it has 16 branches, the oldest first, and the sample's place"
+[ ! -s "$tmp/err" ]; ok $? "... and nothing to complain about: the capture was closed, though reading ended early"
+head -c -64 "$capture" > "$tmp/open.vmprof"; run branches --sample 7 "$tmp/open.vmprof"; grep -q 'bytes at the end of the capture were not read\|was not closed' "$tmp/err"
+ok $? "... of one that was cut it says so"
 run branches --sample 4001 "$capture"; [ $? = 1 ] && grep -q 'only 4000' "$tmp/err"; ok $? "a sample that is not there"
 
 run annotate helper "$capture"; ok $? "vmprof annotate"
@@ -243,6 +249,9 @@ run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, 
 export VMPROF_OBJCACHE=$tmp
 run branches "$capture"; ! grep -q web01 "$tmp/out"; ok $? "where there is one, no column is spent on it"
 run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200ms' "$tmp/err"; ok $? "a wrong time is refused"
+run timeline --from 5s --to 1s "$capture"; [ $? = 2 ] && [ ! -s "$tmp/out" ] && grep -q -e '--from 5s is not before --to 1s' "$tmp/err"; ok $? "so is a time that ends before it begins"
+run timeline --from 1s --to 1s "$capture"; [ $? = 2 ]; ok $? "... or then"
+run timeline --to 0 "$capture"; [ $? = 2 ]; ok $? "... or as the session does"
 
 perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)
 if [ -z "$perf2bolt" ]; then

@@ -403,6 +403,115 @@ static void test_host(void **state)
 	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "qemu");
 }
 
+/* ----------------------------------------------------- where branches went */
+
+/* A guest's kernel's branch, of which the record says that it went to an address; code ran up to it */
+static void put_gone(uint64_t tsc, uint32_t branches, int end, uint64_t next)
+{
+	const struct prog_branch b[] = {
+		{ KERNEL_BASE + prog.insn[end].addr, next },
+		{ KERNEL_BASE + prog.insn[8].addr, KERNEL_BASE + prog.insn[end == 4 ? 0 : 5].addr },
+	};
+
+	gen_guest(&g, GEN_VM, tsc, PROG_CR3, 0, KERNEL_BASE + prog.insn[0].addr, 1);
+	gen_lbr(&g, tsc, branches, VMPROF_LBR_FROM_TO, b, 2, 0);
+}
+
+static uint64_t kernel_function(const char *name)
+{
+	int i;
+
+	for (i = 0; i < prog.nr; i++)
+		if (prog.insn[i].function && !strcmp(prog.insn[i].function, name))
+			return KERNEL_BASE + prog.insn[i].addr;
+	fail_msg("no %s", name);
+	return 0;
+}
+
+/* Steps of branches to schedule's beginning, its middle, inside of an instruction, and to two other functions */
+static void begin_gone(uint32_t branches, const char *rename, char file[160])
+{
+	int at;
+
+	begin_small();
+	write_kernel(file);
+	for (at = 0; rename && at < prog.nr; at++)
+		if (prog.insn[at].function && !strcmp(prog.insn[at].function, "function_9"))
+			prog.insn[at].function = rename;
+	gen_hello(&g, 2000, 2, 0);
+	put_gone(10000, branches, 4, KERNEL_BASE + prog.insn[0].addr);
+	put_gone(10010, branches, 4, KERNEL_BASE + prog.insn[5].addr);
+	put_gone(10020, branches, 8, KERNEL_BASE + prog.insn[9].addr);
+	put_gone(10030, branches, 8, KERNEL_BASE + prog.insn[1].addr + 1);
+	put_gone(10040, branches, 8, kernel_function("function_7"));
+	put_gone(10050, branches, 4, kernel_function(rename ? rename : "function_9"));
+	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+}
+
+static void gone(uint64_t good, uint64_t elsewhere)
+{
+	assert_int_equal(set->totals.steps, 6);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], good);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_ELSEWHERE], elsewhere);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_MIDDLE], 1);
+	notes_say(" not used: end with a branch that goes elsewhere in the code\n");
+}
+
+static void load_gone(uint32_t branches, const char *rename)
+{
+	char file[160];
+
+	begin_gone(branches, rename, file);
+	put_copy(GEN_VM, boot_2, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
+	load_copied();
+}
+
+/* An interrupt that came before the branch ran looks like one to where the kernel's interrupts begin: a function */
+static void test_interrupted(void **state)
+{
+	(void)state;
+	load_gone(VMPROF_LBR_ALL, NULL);
+	gone(3, 2);
+}
+
+/* ... which is known by its name */
+static void test_interrupted_named(void **state)
+{
+	(void)state;
+	load_gone(VMPROF_LBR_ALL, "asm_exc_page_fault");
+	gone(2, 3);
+}
+
+/* ... as are those of devices, which are one behind the other */
+static void test_interrupted_device(void **state)
+{
+	(void)state;
+	load_gone(VMPROF_LBR_ALL, "irq_entries_start");
+	gone(3, 2);
+}
+
+/* Without far branches there is none in the record */
+static void test_not_interrupted(void **state)
+{
+	(void)state;
+	load_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL);
+	gone(1, 4);
+}
+
+/* A file has the branches that a kernel patches as they were built; of conditional ones it tells */
+static void test_patched(void **state)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	char vmlinux[160];
+
+	(void)state;
+	begin_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL, vmlinux);
+	load_copied();
+	all.vmlinux = vmlinux;
+	load_again(&all);
+	gone(3, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +522,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_interrupted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_patched, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copy_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_module_copy, setup, teardown),

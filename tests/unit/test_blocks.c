@@ -613,6 +613,25 @@ static void test_own_cycles(void **state)
 	compare_spread();
 }
 
+/* Eight runs of 4 cycles, eight of 8, counted or listed: a deviation of 2; each for itself, and four as one */
+static void test_spread_error(void **state)
+{
+	uint32_t words[VMP_SPREAD_VALUES] = { 0 }, list[2 + 8] = { 16, 16 };
+	uint32_t of[] = { 0, VMP_SPREAD_LIST, VMP_NONE };
+	struct vmp_spreads counted = { of, words }, listed = { of, list };
+	int i;
+
+	(void)state;
+	words[vmp_spread_value(4)] = words[vmp_spread_value(8)] = 8;
+	for (i = 0; i < 16; i++)
+		((uint16_t *)(list + 2))[i] = (uint16_t)vmp_spread_value(i % 2 ? 4 : 8);
+	assert_true(fabs(vmp_spread_error(&counted, 0, 1) - 2 / sqrt(15)) < 1e-9);
+	assert_true(fabs(vmp_spread_error(&counted, 0, 4) - 2 / sqrt(3)) < 1e-9);
+	assert_true(fabs(vmp_spread_error(&listed, 1, 1) - 2 / sqrt(15)) < 1e-9);
+	assert_true(isnan(vmp_spread_error(&counted, 0, 16)));
+	assert_true(isnan(vmp_spread_error(&counted, 2, 1)));
+}
+
 /* Whether it is seen often or seldom: a loop's short rounds always take the same */
 static void test_spread(void **state)
 {
@@ -1180,6 +1199,7 @@ static void test_flaws(void **state)
 		enum vmp_flaw flaw;
 		int next;	/* instruction to which the younger one goes */
 		uint64_t cr3;	/* of another process */
+		uint64_t went;	/* ... or an address */
 	} *c, cases[] = {
 		{ 4, 0, 0, 0, VMP_FLAW_NONE },
 		{ 8, 5, 0, 0, VMP_FLAW_NONE },
@@ -1201,6 +1221,16 @@ static void test_flaws(void **state)
 		{ 0, 0, ANON + 12, ANON, VMP_FLAW_ANON },
 		{ 4, 0, 0, ANON, VMP_FLAW_ANON },
 		{ 4, 0, 0, 0, VMP_FLAW_UNKNOWN, 0, PROG_CR3 + 0x9000 },
+		/* what the bytes there would be is an instruction, too, and code goes on to the branch */
+		{ 4, 0, 0, PROG_BASE + PROG_VADDR + 1, VMP_FLAW_MIDDLE },
+		{ 18, 0, 0, PROG_BASE + PROG_VADDR + 0x2c, VMP_FLAW_MIDDLE },	/* no branch leads to 12 */
+		{ 18, 12, 0, 0, VMP_FLAW_NONE, 11 },
+		{ 8, 5, 0, 0, VMP_FLAW_ELSEWHERE, 5 },		/* a jump that names another address */
+		{ 4, 0, 0, 0, VMP_FLAW_ELSEWHERE, 12 },		/* a conditional one */
+		{ 19, 19, 0, 0, VMP_FLAW_ELSEWHERE, 12 },	/* a call */
+		{ 19, 19, 0, 0, VMP_FLAW_NONE, 0 },
+		{ 4, 0, 0, 0, VMP_FLAW_MIDDLE, 0, 0, PROG_BASE + PROG_VADDR + 1 },
+		{ 4, 0, 0, 0, VMP_FLAW_NONE, 0, 0, GEN_KERNEL + 0x1000 },	/* an interrupt, before it jumped */
 	};
 	size_t i, n = sizeof(cases) / sizeof(cases[0]);
 	uint64_t want[VMP_FLAW_NR] = { 0 };
@@ -1212,7 +1242,7 @@ static void test_flaws(void **state)
 	for (i = 0; i < n; i++) {
 		c = &cases[i];
 		put_in(GEN_VM, c->cr3 ? c->cr3 : PROG_CR3, VMPROF_LBR_FROM_TO,
-		       (struct prog_branch[]){ { c->end ? c->end : AT(c->from), AT(c->next) },
+		       (struct prog_branch[]){ { c->end ? c->end : AT(c->from), c->went ? c->went : AT(c->next) },
 					       { AT(8), c->start ? c->start : AT(c->to) } }, 2);
 		want[c->flaw]++;
 	}
@@ -1636,6 +1666,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
+		cmocka_unit_test(test_spread_error),
 		cmocka_unit_test_setup_teardown(test_spread, setup, teardown),
 		cmocka_unit_test(test_spread_values),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),

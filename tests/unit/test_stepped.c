@@ -26,6 +26,8 @@
 
 static char *dir, path[128];
 static char **program;	/* that is stepped, with its arguments; NULL: work() */
+static uint64_t moved;	/* records say that branches went so many bytes too far */
+static uint64_t steps = STEPS;
 static struct gen g;
 
 /* ------------------------------------------------------------- what runs */
@@ -134,7 +136,7 @@ static int go_on(struct stepped *s, uint64_t *ip, int counts)
 	/* a jump to the next instruction is one all the same */
 	if (next != *ip + bytes || vmp_flow_leaves(flow) || flow == VMP_FLOW_CALL) {
 		memmove(s->lbr + 1, s->lbr, sizeof(s->lbr) - sizeof(s->lbr[0]));
-		s->lbr[0] = (struct prog_branch){ *ip, next, 0 };
+		s->lbr[0] = (struct prog_branch){ *ip, next + moved, 0 };
 		if (counts && s->start)
 			count_block(s, *ip);
 		s->start = next;
@@ -233,7 +235,7 @@ static int run(struct stepped *s)
 	ip = ip_of(s->child);
 	for (i = 0; i < 100000; i++)
 		assert_true(go_on(s, &ip, 0));
-	while (s->steps < STEPS)
+	while (s->steps < steps)
 		assert_true(go_on(s, &ip, 1));
 	gen_records_flush(&g, 0, 10000, 10000 + s->steps);
 	kill(s->child, SIGKILL);
@@ -428,12 +430,55 @@ static void test_real_code(void **state)
 	gen_rmdir(dir);
 }
 
+/* Where records lead into the middle of instructions, or not where branches go, hardly a step is used */
+static void test_moved(void **state)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	struct vmp_model *model;
+	struct vmp_set *set;
+
+	(void)state;
+	steps = 100000;
+	for (moved = 0; moved <= 3; moved++) {
+		struct stepped s = { 0 };
+		int err;
+
+		dir = gen_dir();
+		setenv("VMPROF_OBJCACHE", dir, 1);
+		err = record(&s);
+		forget(&s);
+		if (err) {
+			gen_rmdir(dir);
+			skip();
+		}
+		assert_int_equal(vmp_model_open(&model, path), 0);
+		assert_int_equal(vmp_set_create(&set, model, &all), 0);
+		if (getenv("SHOW"))
+			print_message("# moved by %d: %d of %d good, %d in the middle, %d elsewhere\n", (int)moved,
+				      (int)set->totals.flaw[VMP_FLAW_NONE], (int)set->totals.steps,
+				      (int)set->totals.flaw[VMP_FLAW_MIDDLE], (int)set->totals.flaw[VMP_FLAW_ELSEWHERE]);
+		assert_true(set->totals.steps > 5000);
+		if (moved)
+			assert_true(set->totals.flaw[VMP_FLAW_NONE] * 25 < set->totals.steps);
+		else
+			assert_int_equal(set->totals.flaw[VMP_FLAW_MIDDLE] + set->totals.flaw[VMP_FLAW_ELSEWHERE], 0);
+		vmp_set_destroy(set);
+		vmp_model_close(model);
+		gen_rmdir(dir);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_real_code) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_real_code), cmocka_unit_test(test_moved) };
 	struct stepped s = { 0 };
 	int err;
 
+	if (argc >= 5 && !strcmp(argv[1], "--moved")) {	/* so many bytes, for trying things out */
+		moved = strtoul(argv[2], NULL, 0);
+		argv += 2;
+		argc -= 2;
+	}
 	if (argc >= 3 && !strcmp(argv[1], "--capture")) {	/* for blocks.t */
 		dir = argv[2];
 		program = argc > 3 ? argv + 3 : NULL;

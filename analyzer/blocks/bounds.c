@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bounds.c - a map of the bytes of one function after the other: where instructions begin, and how sure that is. */
+#include "blocks/bounds.h"
+
+#include <string.h>
+
+/* What is known of a byte */
+enum byte {
+	BYTE_NEW,	/* no way leads there */
+	BYTE_FIRST,	/* of an instruction that a way leads to */
+	BYTE_WITHIN,	/* such a one */
+	BYTE_ORDER_FIRST, BYTE_ORDER_WITHIN,	/* the same, only because code lies before it */
+	BYTE_UNSURE,	/* behind what may be data */
+};
+
+/* A function and its map */
+struct bounds {
+	const struct vmp_points *p;
+	void *decoder;
+	uint32_t object;
+	uint64_t start;
+	const uint8_t *code;
+	uint32_t bytes;
+	uint8_t map[VMP_BOUNDS_BYTES];
+	VMP_VEC(uint32_t) ways;		/* offsets that branches name */
+	uint32_t followed;		/* of these */
+	uint32_t at;			/* where we are */
+};
+
+/* What the function that holds a point is, by addresses of points; 0: it is not known */
+static int function_at(const struct vmp_points *p, const struct vmp_point *x, uint64_t *start, uint64_t *end)
+{
+	const struct vmp_object *o = &p->objects.v[x->object];
+	const struct vmp_symbol *sym;
+
+	if (o->copy)
+		sym = vmp_symtab_find(vmp_points_ksyms(p, o), x->addr);
+	else
+		sym = vmp_elf_symbol(o->code, x->addr - o->slide);
+	if (!sym)
+		return 0;
+	*start = sym->start + o->slide;
+	*end = sym->end + o->slide;
+	return 1;
+}
+
+static void mark(struct bounds *b, uint32_t at, unsigned int step, enum byte first)
+{
+	uint32_t i;
+
+	b->map[at] = (uint8_t)first;
+	for (i = at + 1; i < at + step && i < b->bytes; i++)
+		if (b->map[i] == BYTE_NEW)
+			b->map[i] = (uint8_t)(first + 1);
+}
+
+/* The instruction where we are, and where we are then; two may share an end: there is a way past the other's prefix */
+static int follow_one(struct bounds *b)
+{
+	enum vmp_flow flow = VMP_FLOW_ON;
+	unsigned int step = vmp_decode_step(b->decoder, b->code + b->at, b->bytes - b->at, &flow);
+	uint32_t at = b->at;
+	int64_t rel;
+
+	b->at = step && !vmp_flow_leaves(flow) ? at + step : b->bytes;
+	if (!step)
+		return 0;
+	mark(b, at, step, BYTE_FIRST);
+	if (flow == VMP_FLOW_ON || !vmp_decode_target(b->code + at, step, &rel))
+		return 0;
+	rel += at + step;
+	return rel >= 0 && rel < b->bytes && b->map[rel] != BYTE_FIRST ? vmp_vec_push(&b->ways, (uint32_t)rel) : 0;
+}
+
+/* Go on until an instruction is found that begins at @wanted, or there is no way left */
+static int follow(struct bounds *b, uint32_t wanted)
+{
+	int err = 0;
+
+	while (!err && b->map[wanted] != BYTE_FIRST) {
+		if (b->at < b->bytes && b->map[b->at] != BYTE_FIRST)
+			err = follow_one(b);
+		else if (b->followed < b->ways.nr)
+			b->at = b->ways.v[b->followed++];
+		else
+			break;
+	}
+	return err;
+}
+
+/*
+ * The bytes around @at that no way leads to, in order.  Two that are zero are an instruction that no program
+ * has (add [rax], al), and most data has some.
+ */
+static void go_through(struct bounds *b, uint32_t at)
+{
+	enum vmp_flow flow;
+	unsigned int step;
+
+	while (at && b->map[at - 1] == BYTE_NEW)
+		at--;
+	for (; at < b->bytes && b->map[at] == BYTE_NEW; at += step) {
+		step = at + 1 < b->bytes && !b->code[at] && !b->code[at + 1] ? 0 :
+		       vmp_decode_step(b->decoder, b->code + at, b->bytes - at, &flow);
+		if (!step)
+			break;
+		mark(b, at, step, BYTE_ORDER_FIRST);
+	}
+	for (; at < b->bytes && b->map[at] == BYTE_NEW; at++)
+		b->map[at] = BYTE_UNSURE;
+}
+
+static void take_function(struct bounds *b, uint32_t object, uint64_t start, uint64_t end)
+{
+	size_t len;
+
+	b->object = object;
+	b->start = start;
+	b->code = vmp_points_code(b->p, object, start, &len);
+	len = b->code && len > end - start ? (size_t)(end - start) : len;
+	b->bytes = len < VMP_BOUNDS_BYTES ? (uint32_t)len : VMP_BOUNDS_BYTES;
+	memset(b->map, BYTE_NEW, b->bytes);
+	b->ways.nr = b->followed = b->at = 0;
+}
+
+static int look_at(struct bounds *b, struct vmp_point *x)
+{
+	uint64_t start, end, at;
+	int err = 0;
+
+	if (!function_at(b->p, x, &start, &end))
+		return 0;
+	at = x->addr - start;
+	if (!at)
+		return 0;
+	if (b->object != x->object || b->start != start)
+		take_function(b, x->object, start, end);
+	if (at >= b->bytes)
+		return 0;
+	err = follow(b, (uint32_t)at);
+	if (!err && b->map[at] == BYTE_NEW)
+		go_through(b, (uint32_t)at);
+	if (b->map[at] == BYTE_WITHIN || b->map[at] == BYTE_ORDER_WITHIN)
+		x->flaw = VMP_FLAW_MIDDLE;
+	return err;
+}
+
+static void *mark_part(void *arg)
+{
+	struct vmp_part *part = arg;
+	struct vmp_points *p = &part->w->set->points;
+	const uint32_t *order = part->w->found;
+	struct bounds *b = malloc(sizeof(*b));
+	uint32_t i;
+
+	if (b) {
+		b->p = p;
+		b->object = VMP_NONE;
+		b->ways = (typeof(b->ways)){ 0 };
+		b->decoder = vmp_decoder_create();
+	}
+	part->err = b && (b->decoder || !VMP_DECODES) ? 0 : -ENOMEM;
+	for (i = part->from; !part->err && i < part->to; i++)
+		part->err = look_at(b, &p->points.v[order[i]]);
+	if (b) {
+		vmp_decoder_destroy(b->decoder);
+		vmp_vec_free(&b->ways);
+	}
+	free(b);
+	return NULL;
+}
+
+/* Points whose code is here, those of an object together: the same file of two guests is two. */
+static uint32_t *by_object(const struct vmp_points *p, uint32_t *nr)
+{
+	uint32_t *order = malloc(((size_t)p->points.nr + 1) * sizeof(*order));
+	uint32_t *at = calloc((size_t)p->objects.nr + 2, sizeof(*at)), i;
+
+	for (i = 0; order && at && i < p->points.nr; i++)
+		if (!p->points.v[i].flaw && p->points.v[i].object != VMP_NONE)
+			at[p->points.v[i].object + 1]++;
+	for (i = 0; at && i < p->objects.nr; i++)
+		at[i + 1] += at[i];
+	*nr = at ? at[p->objects.nr] : 0;
+	for (i = 0; order && at && i < p->points.nr; i++)
+		if (!p->points.v[i].flaw && p->points.v[i].object != VMP_NONE)
+			order[at[p->points.v[i].object]++] = i;
+	if (!at) {
+		free(order);
+		order = NULL;
+	}
+	free(at);
+	return order;
+}
+
+int vmp_bounds_mark(struct vmp_drawing *w)
+{
+	uint32_t *order, nr;
+	int err;
+
+	order = by_object(&w->set->points, &nr);
+	w->found = order;
+	err = order ? vmp_in_parts(w, nr, mark_part) : -ENOMEM;
+	free(order);
+	return err;
+}
