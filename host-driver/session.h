@@ -33,7 +33,6 @@ struct vmph_cpu {
 	struct vmph_ring ring;
 	struct vmph_clocks clocks;
 	struct vmph_vcpu *sampled;	/* the last sample's: a hint */
-	u64 ended;			/* exits of the vCPU before the one that the guest's last overflow made */
 	struct vmph_tasks_seen tasks;
 	struct irq_work wake;
 	struct vmph_branches branches;	/* before the overflow being recorded */
