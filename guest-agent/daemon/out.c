@@ -156,7 +156,7 @@ static int goes_now(const struct vmp_out *out, uint64_t now_ms)
 {
 	size_t len = vmp_out_pending(out);
 
-	return (len && now_ms >= out->due_ms);
+	return len >= WRITE_MAX || (len && now_ms >= out->due_ms);
 }
 
 int vmp_out_wait_ms(const struct vmp_out *out, uint64_t now_ms)
