@@ -128,6 +128,28 @@ static void test_maps_through_fork_and_exit(void **state)
 }
 
 /* The new program's maps are not the old one's, though the process is. */
+/* An exit whose list of mappings could not be read takes nothing from what was told as it was mapped; what was told only there is not known. */
+static void test_exit_without_maps(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "app");
+	gen_map(&g, 2100, CR3_A, 10, PROG, 100, "/usr/bin/app");
+	gen_map(&g, 2200, CR3_A, 10, 0x7f0000000000, 0x7f0000010000, 0, 101, "/lib/one.so");
+	gen_proc(&g, VMPROF_MSG_EXIT, 3000, CR3_A, 10, 1, VMPROF_PROC_LAST | VMPROF_PROC_NO_MAPS, "app");
+	start_program(3500, CR3_A, 11, "next");
+	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2900, CR3_A, 3, 0x7f0000001234, 2);
+	gen_guest(&g, GEN_VM, 2900, CR3_A, 3, 0x7f2000001234, 4);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[app+0x1000]", "app"), 1);
+	assert_int_equal(of_function("web01", "[one.so+0x1234]", "one.so"), 2);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 4);
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "app", 10), 7);
+}
+
 static void test_maps_after_exec(void **state)
 {
 	(void)state;
@@ -198,7 +220,7 @@ static void test_no_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit),
+		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit), T(test_exit_without_maps),
 		T(test_maps_after_exec), T(test_kernel), T(test_no_agent),
 	};
 
