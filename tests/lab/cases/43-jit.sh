@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
 # Programs that make code while they run: one that lives at the end of the session, one that has
-# ended by then, short ones, one that writes a jitdump file, and one in a container. Then
+# ended by then, short ones, two that write a jitdump file, of which one has ended, and one in a container. Then
 # Debian's Node.js, in a root of its own (tests/lab/tree).
 . /src/tests/lab/cases/common.sh
-plan 28
+plan 32
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -17,6 +17,7 @@ ok "start" vmprof start --domain web01 --period 500us --output $f
 case_guest_run web01 'exec /opt/burn/jit steady 120'
 case_guest_run web01 'exec /opt/burn/jit ended 5'
 case_guest_run web01 'exec /opt/burn/jit dumped 120 dump'
+case_guest_run web01 'exec /opt/burn/jit past 5 dump'
 # a /tmp and process numbers of its own: the map is /tmp/perf-1.map there
 case_guest_run web01 'exec unshare --mount --pid --fork sh -c "mount -t tmpfs none /tmp && exec /opt/burn/jit contained 120"'
 sleep 8
@@ -24,6 +25,7 @@ is "short ones begin and end" "$(lab_ssh web01 'for i in 1 2 3 4 5; do /opt/burn
 sleep 6
 ok "one lives still" lab_ssh web01 'pgrep -f "[j]it steady"'
 fails "the other has ended" lab_ssh web01 'pgrep -f "[j]it ended"'
+fails "... and one of those with a jitdump file" lab_ssh web01 'pgrep -f "[j]it past"'
 ok "stop" vmprof stop
 lab_ssh web01 'pkill -x jit; rm -f /tmp/perf-*.map /tmp/jit-*.dump'
 case_report $f || bail "report"
@@ -34,7 +36,7 @@ vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
 samples() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and .process == \"jit\" and .function == \"$1\") | .samples] | add // 0"; }
 # heavy NAME - its share in percent of what both functions of a program have
 heavy() { awk -v h="$(samples "$1_heavy")" -v l="$(samples "$1_light")" 'BEGIN { print h + l ? 100 * h / (h + l) : 0 }'; }
-for name in steady ended dumped contained; do
+for name in steady ended dumped past contained; do
 	at_least "$name: its functions have names" "$(samples ${name}_heavy)" 300
 	at_least "... and work 3 : 1" "$(heavy $name)" 70
 	at_most "... or nearly so" "$(heavy $name)" 80
