@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The agent's RPMs in a guest: install, the channel comes and goes, what the service may do.
+# The agent's RPMs in a guest: install, the channel comes and goes, also while a session runs; what the service may do; what is
+# killed comes again.
 . /src/tests/lab/cases/packages.sh
-plan 31
+plan 46
 
 status() { in_guest "sed -n 's/^$1:[[:space:]]*//p' /proc/$(pid)/status"; }
 
@@ -24,7 +25,8 @@ ok "... that starts the agent" lab_wait 120 active
 ok "... with its module" loaded
 undisturbed "... and nothing else"
 virsh -q dumpxml web04 | sed -n "/<channel type='unix'>/,/<.channel>/p" > /run/lab/channel.xml
-ok "the channel is unplugged" virsh -q detach-device web04 /run/lab/channel.xml --live
+plug_out() { virsh -q detach-device web04 /run/lab/channel.xml --live; }
+ok "the channel is unplugged" plug_out
 ok "... that stops the agent" lab_wait 120 inactive
 undisturbed "... and nothing else"
 ok "the channel is plugged in again" vmprof attach --domain web04
@@ -61,6 +63,48 @@ journal=$(in_guest journalctl -q -u vmprof-agent --no-pager -o cat)
 like "... the agent's journal is there" "$journal" "vmprof"
 unlike "... and complains of nothing" "$journal" \
 	'not permitted|denied|cannot|failed|shows no addresses'
+
+
+# --- the channel goes while a session runs, and comes again
+f=/out/unplugged.vmprof
+rm -f $f
+lab_guest_put web04 "$LAB_SHARE/burn-a" "$LAB_SHARE/burn-b" /opt/burn
+in_guest 'cd /opt/burn && cp burn-a before && cp burn-b unheard && cp burn-a after'
+agent_is() { vmprof status --json | jq -e ".domains[0].agent | $1"; }
+ok "a session begins" vmprof start --domain web04 --period 500us --output $f
+lab_wait 60 agent_is '.state == "running"'
+in_guest '/opt/burn/before 300'
+hellos=$(vmprof status --json | jq '.domains[0].agent.hellos')
+ok "the channel is unplugged meanwhile" plug_out
+ok "... that stops the agent" lab_wait 120 inactive
+ok "... and the session knows" lab_wait 60 agent_is '.state != "running"'
+in_guest 'for i in 1 2 3 4; do /opt/burn/unheard 100; done'
+ok "it is plugged in again" vmprof attach --domain web04
+ok "... the session hears the agent" lab_wait 120 agent_is ".state == \"running\" and .hellos > $hellos"
+in_guest '/opt/burn/after 300'
+ok "the session ends" vmprof stop
+case_report $f || bail "report"
+# user CONDITION - user samples of such rows
+user() { case_json "[.domains[0].rows[] | select(.side == \"guest_user\" and ($1)) | .samples] | add // 0"; }
+at_least "what ran before has its name" "$(user '.process == "before" and .function == "burn_a_work"')" 50
+at_least "... what ran after, too" "$(user '.process == "after" and .function == "burn_a_work"')" 50
+at_least "what nobody heard of is of an unknown process, and counted" "$(case_json '.domains[0].unresolved.no_process')" 50
+is "... and has nobody else's name" "$(user '.function == "burn_b_work" and .process != "unheard"') $(case_wrong_process)" "0 0"
+is "the report knows of two conversations" "$(case_json '.domains[0].agent.conversations')" 2
+is "no sample was lost" "$(case_json .losses.driver.total)" 0
+
+# --- killed more often than systemd lets a service begin in its limit, of an hour, for guests are slow
+in_guest 'mkdir -p /run/systemd/system.conf.d && printf "[Manager]\nDefaultStartLimitIntervalSec=1h\n" > /run/systemd/system.conf.d/limit.conf && systemctl daemon-reload'
+another() { active && [ "$(pid)" != "$1" ]; }
+killed=0
+while [ $killed -lt 8 ]; do
+	before=$(pid)
+	in_guest systemctl kill -s KILL vmprof-agent
+	lab_wait 30 another "$before" || break
+	killed=$((killed + 1))
+done
+is "killed eight times, it runs again each time" $killed 8
+ok "... with its module" loaded
 
 lab_guest_destroy web04
 finish
