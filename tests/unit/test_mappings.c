@@ -139,8 +139,8 @@ static void test_exit_without_maps(void **state)
 	gen_proc(&g, VMPROF_MSG_EXIT, 3000, CR3_A, 10, 1, VMPROF_PROC_LAST | VMPROF_PROC_NO_MAPS, "app");
 	start_program(3500, CR3_A, 11, "next");
 	gen_guest(&g, GEN_VM, 2500, CR3_A, 3, CODE, 1);
-	gen_guest(&g, GEN_VM, 2999, CR3_A, 3, 0x7f0000001234, 2);
-	gen_guest(&g, GEN_VM, 2999, CR3_A, 3, 0x7f2000001234, 4);
+	gen_guest(&g, GEN_VM, 2900, CR3_A, 3, 0x7f0000001234, 2);
+	gen_guest(&g, GEN_VM, 2900, CR3_A, 3, 0x7f2000001234, 4);
 	finish();
 	run(VMP_BY_FUNCTION);
 	assert_int_equal(of_function("web01", "[app+0x1000]", "app"), 1);
