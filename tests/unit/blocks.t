@@ -55,7 +55,8 @@ grep -q '%After\|Cycles(m)' "$tmp/out"; [ $? = 1 ]; ok $? "nothing was mispredic
 VMPROF_OBJCACHE=$tmp/missed run blocks "$tmp/missed/missed.vmprof" && grep -q '%After *Samples(m) *Cycles(m) *+- *Samples(p) *Cycles(p) *+-' "$tmp/out"
 ok $? "what ran behind mispredicted branches is shown apart"
 VMPROF_OBJCACHE=$tmp/missed run blocks --json "$tmp/missed/missed.vmprof"
-json '[(b["start"], round(b["after_mispredicted"]), 77 < b["cycles_mispredicted"] < 95, 23 < b["cycles_predicted"] < 29, b["samples_mispredicted"] > 400, abs(b["samples_mispredicted"] + b["samples_predicted"] - b["samples"]) < 2, 0.5 < b["cycles_mispredicted_error"] < 9, 0.1 < b["cycles_predicted_error"] < 3) for b in d["blocks"] if b["after_mispredicted"]] == [("0x101b", 25, True, True, True, True, True, True)]'
+# errors by branches alone hold the part of a figure by which equation 1 says otherwise
+json '[(b["start"], round(b["after_mispredicted"]), 77 < b["cycles_mispredicted"] < 95, 23 < b["cycles_predicted"] < 29, b["samples_mispredicted"] > 400, abs(b["samples_mispredicted"] + b["samples_predicted"] - b["samples"]) < 2, *(low < max(0, b[kind + "_error"] ** 2 - (b[kind] * (1 - b["cycles_cpi"] / b["cycles"])) ** 2) ** 0.5 < high for kind, low, high in (("cycles_mispredicted", 0.5, 9), ("cycles_predicted", 0.1, 3)))) for b in d["blocks"] if b["after_mispredicted"]] == [("0x101b", 25, True, True, True, True, True, True)]'
 ok $? "JSON has their share, cycles and samples, and the errors"
 VMPROF_OBJCACHE=$tmp/missed run branches --csv "$tmp/missed/missed.vmprof"
 python3 - "$tmp/out" << 'END'
@@ -104,11 +105,11 @@ run branches --sample 4001 "$capture"; [ $? = 1 ] && grep -q 'only 4000' "$tmp/e
 run annotate helper "$capture"; ok $? "vmprof annotate"
 grep -q '^helper in prog, web01: [0-9]* samples, ' "$tmp/out" && [ "$(grep -cE '^ +[0-9]+ +[0-9.]+ ' "$tmp/out")" = 11 ]
 ok $? "all instructions of that function and no others"
-# the samples of its instructions make the function's; the slow ones took most
+# the samples of its instructions make the function's; the slow ones took most; equation 1 says otherwise by more than half, which the errors hold
 awk '/^helper in/ { n = $5 } /^ +[0-9]+ +[0-9.]+ +[0-9]+/ { sum += $1; cycles[$7] = $5; error[$7] = $6; runs[$7] = $4 / $3 }
-	function is(at, want) { return error[at] > 0 && error[at] < want / 4 && (cycles[at] - want) ^ 2 < (4 * error[at]) ^ 2 }
-	END { exit !(n && sum == n && is("104e", 12) && is("105d", 20) && runs["104e"] > 0 && runs["104e"] < 0.2) }' "$tmp/out"
-ok $? "with samples that add up, and the cycles of the program, to four times their error"
+	function is(at, want) { return error[at] > want / 2 && error[at] < want && (cycles[at] - want) ^ 2 < (want / 10) ^ 2 }
+	END { exit !(n && sum == n && is("104e", 12) && is("105d", 20) && runs["104e"] > 1 && runs["104e"] < 4) }' "$tmp/out"
+ok $? "with samples that add up, and the cycles of the program, and errors that hold what is in doubt"
 grep -q 'block 104e..106f: 11 instructions' "$tmp/out" && grep -q 'jne 0x106f' "$tmp/out"; ok $? "with blocks and text"
 run blocks --json "$capture"; cp "$tmp/out" "$tmp/all"
 run annotate '*' "$capture"
