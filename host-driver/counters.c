@@ -72,13 +72,15 @@ static u64 vmph_counter_now(struct perf_event *event)
 /* Release one event and hand out what it counted */
 static u64 vmph_counter_end(struct perf_event **event)
 {
+	struct perf_event *ended = *event;
 	u64 enabled, running, total = 0;
 
-	if (*event) {
-		perf_event_disable(*event);
-		total = perf_event_read_value(*event, &enabled, &running);
-		perf_event_release_kernel(*event);
-		*event = NULL;
+	if (ended) {
+		perf_event_disable(ended);
+		total = perf_event_read_value(ended, &enabled, &running);
+		/* the handler of another one may look at it */
+		WRITE_ONCE(*event, NULL);
+		perf_event_release_kernel(ended);
 	}
 	return total;
 }
@@ -311,6 +313,23 @@ static bool vmph_read_here(const struct vmph_counters *ctr, struct perf_event *e
 	rdpmcl(event->hw.event_base_rdpmc, now);
 	*value = local64_read(&event->count) + ((now - before) & ctr->mask);
 	return true;
+}
+
+/* perf's counters begin below zero and overflow there */
+static bool vmph_is_due(const struct vmph_counters *ctr, const struct vmph_trigger *trigger)
+{
+	struct perf_event *event = READ_ONCE(trigger->event[0]);
+	u64 now;
+
+	if (!event || !event->attr.exclude_host || READ_ONCE(event->oncpu) != smp_processor_id())
+		return false;
+	rdpmcl(event->hw.event_base_rdpmc, now);
+	return !(now & (ctr->mask ^ ctr->mask >> 1));
+}
+
+bool vmph_counters_guest_due(const struct vmph_counters *ctr)
+{
+	return vmph_is_due(ctr, &ctr->main) || vmph_is_due(ctr, &ctr->second);
 }
 
 bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,

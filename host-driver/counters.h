@@ -24,6 +24,7 @@ struct vmph_trigger {
 	u64 interrupts;				/* overflows since the first START */
 	u64 begun[VMPH_SAMPLE_NR];		/* by event: count at which the period that runs ends */
 	u64 sum;				/* counted in the times before this one */
+	u64 ended;				/* by sampler.c: exits of the vCPU before the one that an NMI of its made */
 };
 
 struct vmph_counters {
@@ -101,5 +102,11 @@ static inline void vmph_counters_next(struct vmph_counters *ctr, struct vmph_tri
  */
 bool vmph_counters_delta(struct vmph_counters *ctr, struct perf_event *event,
 			 u64 *cycles, u64 *instructions);
+
+/**
+ * vmph_counters_guest_due() - Has an event of the guest's overflowed whose handler was not called yet?
+ * Context: the overflow handler.
+ */
+bool vmph_counters_guest_due(const struct vmph_counters *ctr);
 
 #endif

@@ -32,6 +32,7 @@
 /* What an overflow hit */
 struct vmph_view {
 	const struct perf_event_attr *attr;	/* of the event that overflowed */
+	struct vmph_trigger *trigger;	/* that it is one of */
 	struct kvm_vcpu *loaded;	/* on this pCPU, or NULL */
 	struct kvm_vcpu *vcpu;	/* the same, if its state is in guest */
 	struct vmph_guest guest;
@@ -64,6 +65,25 @@ static void vmph_look_task(struct vmph_cpu *cpu, struct vmph_view *view)
 		vmph_task_look(tasks, &cpu->tasks, view->vcpu->vcpu_id, &view->task);
 }
 
+/*
+ * Whose it is, and what it was left for.  KVM handles the exit that an NMI made: the guest's overflow did, or
+ * what came before.  Else this one of the host's did itself: it was held back on the way into the guest.
+ */
+static void vmph_look_exit(struct vmph_cpu *cpu, struct vmph_view *view)
+{
+	struct vmph_counters *ctr = &cpu->counters;
+	u64 exits = view->loaded->stat.exits;
+
+	if (vmph_hit_guest(view)) {
+		view->mode = VMPROF_MODE_GUEST;
+		ctr->main.ended = ctr->second.ended = exits;
+	} else if (view->guest.in_guest && view->trigger->ended != exits) {
+		view->trigger->ended = exits;
+		if (!vmph_counters_guest_due(ctr))
+			view->guest.exit_reason = VMPROF_EXIT_ENTRY;
+	}
+}
+
 /* A task of a chosen VM's QEMU. Return: false when it was lost. */
 static __always_inline bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *regs, struct vmph_view *view)
 {
@@ -92,8 +112,7 @@ static __always_inline bool vmph_look_vmm(struct vmph_cpu *cpu, struct pt_regs *
 	view->vcpu = view->loaded;
 	view->vcpu_tid = current->pid;
 	view->flags |= VMPROF_SF_VCPU | view->guest.flags;
-	if (vmph_hit_guest(view))
-		view->mode = VMPROF_MODE_GUEST;
+	vmph_look_exit(cpu, view);
 	vmph_look_task(cpu, view);
 	return true;
 }
@@ -268,7 +287,7 @@ void vmph_on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	struct vmph_cpu *cpu = event->overflow_handler_context;
 	struct vmph_session *session = cpu->session;
 	u64 cycles = 0, instructions = 0, tsc = rdtsc();
-	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
+	struct vmph_view view = { .attr = &event->attr, .trigger = &cpu->counters.main, .loaded = vmph_running_vcpu() };
 	struct vmph_vcpu *waiter;
 
 	vmph_begin(cpu, &cpu->counters.main, event, &view);
@@ -301,7 +320,7 @@ void vmph_on_instructions(struct perf_event *event, struct perf_sample_data *dat
 			  struct pt_regs *regs)
 {
 	struct vmph_cpu *cpu = event->overflow_handler_context;
-	struct vmph_view view = { .attr = &event->attr, .loaded = vmph_running_vcpu() };
+	struct vmph_view view = { .attr = &event->attr, .trigger = &cpu->counters.second, .loaded = vmph_running_vcpu() };
 	u64 tsc = rdtsc();
 
 	vmph_begin(cpu, &cpu->counters.second, event, &view);

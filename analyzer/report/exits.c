@@ -77,7 +77,9 @@ const char *vmp_exit_name(char *buf, unsigned int vendor, uint64_t exit_reason)
 	uint64_t code = vmp_exit_code(vendor, exit_reason);
 	const char *name = NULL;
 
-	if (vendor == VMPROF_VENDOR_VMX)
+	if (code == VMPROF_EXIT_ENTRY)
+		name = "ENTRY";
+	else if (vendor == VMPROF_VENDOR_VMX)
 		name = lookup(vmx, NR(vmx), code);
 	else if (vendor == VMPROF_VENDOR_SVM)
 		name = lookup(svm, NR(svm), code);
@@ -118,7 +120,7 @@ int vmp_exit_known(const char *wanted)
 {
 	uint64_t code;
 
-	if (number(wanted, &code))
+	if (number(wanted, &code) || vmp_exit_is(VMPROF_VENDOR_SVM, VMPROF_EXIT_ENTRY, wanted))
 		return 1;
 	for (code = 0; code < 0x500; code++)
 		if (vmp_exit_is(VMPROF_VENDOR_SVM, code, wanted) ||

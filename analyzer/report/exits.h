@@ -13,7 +13,7 @@
 uint64_t vmp_exit_code(unsigned int vendor, uint64_t exit_reason);
 
 /**
- * vmp_exit_name() - "NPF", "HLT"; by number where there is no name.
+ * vmp_exit_name() - "NPF", "HLT"; ENTRY for the host's code around VM entry; by number where there is no name.
  * @buf: VMP_EXIT_NAME_MAX bytes, used only for numbers.
  */
 const char *vmp_exit_name(char *buf, unsigned int vendor, uint64_t exit_reason);

@@ -51,10 +51,11 @@
 #include <linux/types.h>
 #include <linux/ioctl.h>
 
-#define VMPROF_UAPI_VERSION	6	/* 2: instruction_period, REC_INSTRUCTIONS,
+#define VMPROF_UAPI_VERSION	7	/* 2: instruction_period, REC_INSTRUCTIONS,
 					   guest_* with SF_STEAL; 3: lbr_*, REC_LBR;
 					   4: TASKS, guest_task, guest_tid, REC_TASK;
-					   5: guest_lack; 6: CFG_RANDOM */
+					   5: guest_lack; 6: CFG_RANDOM;
+					   7: EXIT_ENTRY */
 #define VMPROF_UAPI_COMPAT	1
 #define VMPROF_DEVICE		"/dev/vmprof"
 
@@ -350,6 +351,13 @@ enum vmprof_mode {
 #define VMPROF_SF_TIMER		(1U << 5)	/* taken by the timer trigger */
 #define VMPROF_SF_IRQ_NMI	(1U << 6)	/* the trigger arrived as an NMI */
 
+/*
+ * vmprof_sample.exit_reason of the host's code around VM entry, where NMIs are held back (SVM: GIF is
+ * clear): this sample's own NMI was the next exit, and why the guest had been left before is not known.
+ * No code of either vendor.
+ */
+#define VMPROF_EXIT_ENTRY	0xfffeU
+
 /* vmprof_sample.guest_task: which of the guest's tasks ran.  What its kernel calls
    current changes a moment after CR3 in a task switch: see DESIGN.md */
 enum vmprof_guest_task {
@@ -386,7 +394,8 @@ struct vmprof_sample {
 	__u32 guest_tid;	/* thread of the guest that ran, with VMPROF_TASK_KNOWN */
 	__u64 guest_ip;		/* linear address: CS base is added when it is not 0 */
 	__u64 guest_cr3;	/* raw, with PCID bits */
-	__u64 exit_reason;	/* SVM: EXITCODE; VMX: full exit reason field */
+	__u64 exit_reason;	/* SVM: EXITCODE; VMX: full exit reason field; or
+				   VMPROF_EXIT_ENTRY */
 	__u64 exit_intr_info;	/* SVM: EXITINTINFO; VMX: VM-exit interruption info */
 	__u64 exit_info1;	/* SVM: EXITINFO1; VMX: exit qualification */
 	__u64 exit_info2;	/* SVM: EXITINFO2; VMX: guest-physical address */

@@ -6,8 +6,6 @@
 
 #include "model/resolve.h"
 
-#define SVM_EXIT_NMI	0x61
-
 /* All vectors have the same type but in name */
 #define SHARE(vec, k) share_of((void **)&(vec)->v, &(vec)->nr, &(vec)->room, k)
 
@@ -86,10 +84,10 @@ static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
 	return 0;
 }
 
-/* The NMI that was held back on the way into the guest is not why the guest was left before */
-static int held_back(const struct vmprof_sample *s, const struct exact_overflow *o)
+/* The reason that the sample itself tells, which a report prints */
+static uint64_t own_reason(const struct vmprof_sample *s)
 {
-	return !(s->flags & VMPROF_SF_VCPU) || (s->exit_reason == SVM_EXIT_NMI && o->exit != SVM_EXIT_NMI);
+	return s->flags & VMPROF_SF_VCPU ? s->exit_reason : EXACT_NO_EXIT;
 }
 
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
@@ -122,8 +120,12 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
-	h->moved += held_back(s, o) || o->pc != s->host_ip;
+	h->moved += own_reason(s) != o->exit || o->pc != s->host_ip;
 	share->samples++;
+	share = SHARE(&h->exits, own_reason(s));
+	if (!share)
+		return -ENOMEM;
+	share->own++;
 	return 0;
 }
 

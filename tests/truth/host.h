@@ -17,6 +17,7 @@ struct host_share {
 	uint64_t cycles;		/* exact, as cycles_at */
 	uint64_t samples;		/* of the session's event */
 	uint64_t steal;			/* of them */
+	uint64_t own;			/* exit codes: samples that name it themselves */
 };
 
 /* A process's samples by the CR3 of their overflows */

@@ -7,7 +7,6 @@
 
 #include "model/resolve.h"
 
-#define SVM_EXIT_NMI	0x61
 /*
  * From an overflow to its sample: some thousand instructions, for so long is an NMI held back. But the
  * machine that emulates may run something else in between; what is as old as that is no sample's.
@@ -229,8 +228,11 @@ static void check_exit(struct join_checks *c, const struct vmprof_sample *s,
 	if (!(s->flags & VMPROF_SF_VCPU) || o->exit == EXACT_NO_EXIT)
 		return;
 	c->exits++;
-	if (s->exit_reason != o->exit)
-		*(s->exit_reason == SVM_EXIT_NMI ? &c->entry : &c->wrong_exit) += 1;
+	/* what was held back is found elsewhere than where it overflowed */
+	if (s->exit_reason == VMPROF_EXIT_ENTRY && s->host_ip != o->pc)
+		c->entry++;
+	else
+		c->wrong_exit += s->exit_reason != o->exit;
 }
 
 static void check(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o,

@@ -106,7 +106,7 @@ static int compare_whole(const struct join *j, const struct host_share *v, uint3
 static const char *exit_name(const struct join *j, char *buf, const struct host_share *s)
 {
 	(void)j;
-	return s->key == EXACT_NO_EXIT ? "(before the first)" :
+	return s->key == EXACT_NO_EXIT ? "(none)" :
 		vmp_exit_name(buf, VMPROF_VENDOR_SVM, s->key);
 }
 
@@ -123,6 +123,23 @@ static const char *function_name(const struct join *j, char *buf, const struct h
 	return vmp_model_name(j->model, (uint32_t)s->key);
 }
 
+/* What a report has of each: less by what was held back, which has a reason of its own */
+static void print_own(const struct join *j)
+{
+	char buf[VMP_EXIT_NAME_MAX];
+	uint32_t i;
+
+	printf("  a report has of them, by the samples' own reasons:");
+	for (i = 0; i < j->host.exits.nr; i++) {
+		const struct host_share *s = &j->host.exits.v[i];
+
+		if (s->own || s->samples)
+			printf(" %s %" PRIu64 " (%+" PRId64 ")", exit_name(j, buf, s), s->own,
+			       (int64_t)(s->own - s->samples));
+	}
+	printf("\n");
+}
+
 void judge_host(const struct join *j, int homeless, double level)
 {
 	const struct host *h = &j->host;
@@ -131,6 +148,7 @@ void judge_host(const struct join *j, int homeless, double level)
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
 	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
+	print_own(j);
 	verdict(!bad && 100 * h->moved <= MOVED_MAX * whole_of(h->exits.v, h->exits.nr).samples,
 		"VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back", bad, h->moved);

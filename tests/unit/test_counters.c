@@ -285,6 +285,37 @@ static void test_delta(void **state)
 	assert_int_equal(perf.left, 0);
 }
 
+/* An overflow of the guest's whose handler comes later in the same NMI: of cycles, of instructions */
+static void test_guest_due(void **state)
+{
+	const u64 begun = (1ULL << 48) - 1000;
+
+	(void)state;
+	perf.counters = 8;
+	session.want_counts = true;
+	vmph_counters_attr(&session.second, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 1000000);
+	assert_int_equal(vmph_counters_arm(&cpu), 0);
+	perf.hardware[0] = perf.hardware[2] = begun;
+	assert_false(vmph_counters_guest_due(&cpu.counters));
+	perf.hardware[1] = perf.hardware[3] = 5;	/* the host's */
+	assert_false(vmph_counters_guest_due(&cpu.counters));
+	perf.hardware[0] = 5;
+	assert_true(vmph_counters_guest_due(&cpu.counters));
+	perf.event[0]->oncpu = -1;
+	assert_false(vmph_counters_guest_due(&cpu.counters));
+	perf.hardware[2] = 0;
+	assert_true(vmph_counters_guest_due(&cpu.counters));
+	vmph_counters_disarm(&cpu);
+	assert_false(vmph_counters_guest_due(&cpu.counters));
+	/* one event for both sides is not the guest's */
+	session.split = false;
+	session.second.sample_period = 0;
+	assert_int_equal(vmph_counters_arm(&cpu), 0);
+	assert_false(vmph_counters_guest_due(&cpu.counters));
+	vmph_counters_disarm(&cpu);
+	assert_int_equal(perf.left, 0);
+}
+
 /* Others hold the counters: START fails, and what it took it gives back */
 static void test_taken(void **state)
 {
@@ -512,7 +543,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_sides, setup), cmocka_unit_test_setup(test_delta, setup),
-		cmocka_unit_test_setup(test_taken, setup),
+		cmocka_unit_test_setup(test_guest_due, setup), cmocka_unit_test_setup(test_taken, setup),
 		cmocka_unit_test_setup(test_branches, setup), cmocka_unit_test_setup(test_throttled, setup),
 		cmocka_unit_test(test_draw), cmocka_unit_test_setup(test_random, setup),
 		cmocka_unit_test_setup(test_symbol, setup),

@@ -544,12 +544,22 @@ static void other_reason(struct vmprof_sample *s)
 	s->exit_reason = HLT;
 }
 
-static void held_nmi(struct vmprof_sample *s)
+static void own_nmi(struct vmprof_sample *s)
 {
 	s->exit_reason = 0x61;
 }
 
-/* The NMI that was held back on the way into the guest may be there in one of ten */
+static void at_entry(struct vmprof_sample *s)
+{
+	s->exit_reason = VMPROF_EXIT_ENTRY;
+}
+
+static void before_entry(struct exact_overflow *o)
+{
+	o->pc += 8;
+}
+
+/* One of ten may have been held back on the way into the guest; its own NMI is no reason, and it is found elsewhere */
 static void test_reason(void **state)
 {
 	(void)state;
@@ -558,8 +568,17 @@ static void test_reason(void **state)
 	bend.sample = other_reason;
 	never("the exit reason is that of the last #VMEXIT", OPTIONS);
 	bend.lot = RUN_INTR;
+	bend.first = 1;
+	bend.sample = own_nmi;
+	never("the exit reason is that of the last #VMEXIT", OPTIONS);
+	bend.lot = RUN_INTR;
+	bend.first = 1;
+	bend.sample = at_entry;
+	never("the exit reason is that of the last #VMEXIT", OPTIONS);
+	bend.lot = RUN_INTR;
 	bend.first = 100;
-	bend.sample = held_nmi;
+	bend.sample = at_entry;
+	bend.overflow = before_entry;
 	all_yes(OPTIONS);
 	bend.first = 200;
 	only("the exit reason is that of the last #VMEXIT", OPTIONS);

@@ -467,6 +467,9 @@ static void test_exit_names(void **state)
 	(void)state;
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x61), "NMI");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x78), "HLT");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, VMPROF_EXIT_ENTRY), "ENTRY");
+	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_VMX, VMPROF_EXIT_ENTRY), "ENTRY");
+	assert_true(vmp_exit_known("entry"));
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x400), "NPF");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x7b), "IOIO");
 	assert_string_equal(vmp_exit_name(b, VMPROF_VENDOR_SVM, 0x10), "CR_WRITE0");

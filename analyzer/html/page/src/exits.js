@@ -10,6 +10,7 @@ const WORDS = [
 	[/^(MSR|MSR_READ|MSR_WRITE)$/, 'The VM set or read a processor register, often its timer.'],
 	[/^(INTR|EXTERNAL_INTERRUPT)$/, 'A device of the host, or its timer, wanted attention.'],
 	[/^(NMI|EXCEPTION_NMI)$/, 'An interrupt that cannot be held back, such as this profiler\'s own.'],
+	[/^ENTRY$/, 'On the way into the VM, where the profiler\'s interrupt has to wait; why the VM had been left before is not known.'],
 	[/^(VINTR|INTERRUPT_WINDOW|NMI_WINDOW|STGI|TPR_BELOW_THRESHOLD|EOI_INDUCED)$/, 'An interrupt was delivered to the VM.'],
 	[/^(VMMCALL|VMCALL)$/, 'The VM asked the hypervisor for a service.'],
 	[/^CPUID$/, 'The VM asked what its processor can do.'],
