@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters
- * and the vCPU that runs, and the guest module's ring and events take from the kernel, for user-space builds. The Makefile
+ * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters,
+ * steal and the vCPU that runs, and the guest module's ring and events take from the kernel, for user-space builds. The Makefile
  * makes each of the kernel's headers that they include of this one. A test defines the functions: processor,
  * MSRs, memory and perf are its own.
  */
@@ -242,6 +242,21 @@ typedef struct { int counter; } atomic_t;
 typedef struct { int woken; } wait_queue_head_t;
 
 #define atomic_read(a)			__atomic_load_n(&(a)->counter, __ATOMIC_RELAXED)
+#define atomic_set(a, n)		__atomic_store_n(&(a)->counter, (n), __ATOMIC_RELAXED)
+#define atomic_xchg(a, n)		__atomic_exchange_n(&(a)->counter, (n), __ATOMIC_SEQ_CST)
+#define atomic_inc(a)			((void)__atomic_fetch_add(&(a)->counter, 1, __ATOMIC_RELAXED))
+#define atomic_dec(a)			((void)__atomic_fetch_sub(&(a)->counter, 1, __ATOMIC_RELAXED))
+#define smp_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
+
+static inline int atomic_cmpxchg(atomic_t *a, int from, int to)
+{
+	__atomic_compare_exchange_n(&a->counter, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return from;
+}
+
+#define ilog2(n)		(31 - __builtin_clz(n))
+#define hash_32(n, bits)	((u32)(n) * 0x61c88647U >> (32 - (bits)))	/* <linux/hash.h> */
 #define init_waitqueue_head(w)		((w)->woken = 0)
 #define wq_has_sleeper(w)		1
 #define wake_up(w)			__atomic_fetch_add(&(w)->woken, 1, __ATOMIC_SEQ_CST)
@@ -290,7 +305,27 @@ struct mm_struct;
 struct task_struct {
 	u32 tgid;
 	struct mm_struct *mm;
+	u32 pid;
+	int on_cpu, cpu;	/* it runs; where it is, or was last */
 };
+
+#define TASK_RUNNING		0U
+#define TASK_INTERRUPTIBLE	1U
+#define TASK_DEAD		0x80U
+#define task_cpu(task)		((task)->cpu)
+#define raw_smp_processor_id()	smp_processor_id()
+
+struct tracepoint {
+	const char *name;
+};
+
+void for_each_kernel_tracepoint(void (*fn)(struct tracepoint *tp, void *arg), void *arg);
+int tracepoint_probe_register(struct tracepoint *tp, void *probe, void *data);
+int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data);
+#define tracepoint_synchronize_unregister()	((void)0)
+#define check_trace_callback_type_sched_switch(probe)		((void)(probe))
+#define check_trace_callback_type_sched_wakeup(probe)		((void)(probe))
+#define check_trace_callback_type_sched_migrate_task(probe)	((void)(probe))
 
 struct vm_area_struct {
 	unsigned long vm_flags;
