@@ -7,6 +7,9 @@
  * --min SAMPLES                        wanted in the guest
  * --kthreads SAMPLES                   so many of the guest's kernel threads, idle ones too
  * --steal PID                          this process of the host only stole
+ * --not-steal PID                      this one ran while a vCPU slept ...
+ * --waited PART                        ... which wanted to run for that part of its time, by the scheduler
+ * --behind PERCENT                     so many interrupts may come while a sample is handled
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
  * --blocks NR                          so many of the hottest blocks of user code and of the kernel, and the hottest function, too
@@ -55,6 +58,9 @@ struct asked {
 	uint64_t min;		/* guest samples */
 	uint64_t kthreads;	/* of kernel threads */
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
+	uint32_t idle_hog;	/* the one whose time must not be; 0 not asked */
+	double waited;
+	double behind;		/* per cent; HUGE_VAL not asked */
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
@@ -450,11 +456,20 @@ static void print_exits(const struct join *j)
 	printf("\n");
 }
 
+/* Where periods are fixed that is how far a function of the kernel may be off (bias_of()) */
+static void judge_behind(const struct exact *x, double most)
+{
+	const double got = x->injected ? 100 * (double)x->behind / (double)x->injected : 0;
+
+	verdict(x->injected && got <= most, "few interrupts come while a sample is handled",
+		"%.2f %% of %" PRIu64 ", at most %g %%", got, x->injected, most);
+}
+
 /* How many statistical tests the run makes */
 static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
 			  const struct asked *a)
 {
-	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog, i;
+	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog, i;
 
 	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
 		n += (uint32_t)has_cpi(j, &g[i]);
@@ -489,6 +504,10 @@ static int judge(const struct join *j, const struct asked *a)
 	judge_host(j, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
+	if (a->idle_hog)
+		judge_not_steal(j, a->idle_hog, a->waited, level);
+	if (a->behind < HUGE_VAL)
+		judge_behind(j->exact, a->behind);
 	judge_axis(j, a->within_us);
 	if (a->blocks)
 		judge_hottest(j, g, nr, period, a->function);
@@ -498,13 +517,14 @@ static int judge(const struct join *j, const struct asked *a)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--behind PERCENT]\n"
+		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL };
+	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL };
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -517,6 +537,12 @@ int main(int argc, char **argv)
 			a.kthreads = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--steal"))
 			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--not-steal"))
+			a.idle_hog = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--waited"))
+			a.waited = strtod(argv[2], NULL);
+		else if (!strcmp(argv[1], "--behind"))
+			a.behind = strtod(argv[2], NULL);
 		else if (!strcmp(argv[1], "--vcpus") && !strcmp(argv[2], "shared"))
 			a.shared = 1;
 		else if (!strcmp(argv[1], "--pcpus") && !strcmp(argv[2], "some"))

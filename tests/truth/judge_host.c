@@ -23,6 +23,10 @@
 #define LIST_SHARE_MIN	0.05	/* of a list's cycles; smaller ones are summed up */
 #define MOVED_MAX	25	/* per cent of KVM's samples that may be held back */
 
+#define NOT_STEAL_MIN	300	/* samples of what runs beside a vCPU that sleeps */
+/* The scheduler was asked for another stretch than the window: half as much, and a bit, is no fault */
+#define NOT_STEAL_MAX(waited)	(0.02 + 1.5 * (waited))
+
 /* Among these shares are compared */
 struct whole {
 	uint64_t cycles, samples;
@@ -165,22 +169,36 @@ void judge_host(const struct join *j, int homeless, double level)
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
 }
 
+/* A process's share of user code; all 0 without a sample */
+static struct host_share share_of(const struct join *j, uint32_t pid)
+{
+	const uint64_t cr3 = host_proc_cr3(&j->host, pid);
+	uint32_t i;
+
+	for (i = 0; cr3 && i < j->host.procs.nr; i++)
+		if (j->host.procs.v[i].key == cr3)
+			return j->host.procs.v[i];
+	return (struct host_share){ 0 };
+}
+
 void judge_steal(const struct join *j, uint32_t pid, double level)
 {
 	const struct whole user = whole_of(j->host.procs.v, j->host.procs.nr);
-	uint64_t cr3 = host_proc_cr3(&j->host, pid);
-	uint32_t i;
+	const struct host_share s = share_of(j, pid);
 
-	for (i = 0; i < j->host.procs.nr; i++) {
-		const struct host_share *s = &j->host.procs.v[i];
+	verdict(s.samples && !compare(&user, "steal by that process", s.cycles, s.steal, level), "steal is exact",
+		"%" PRIu64 " of its %" PRIu64 " samples are steal", s.steal, s.samples);
+}
 
-		if (!cr3 || s->key != cr3)
-			continue;
-		verdict(!compare(&user, "steal by that process", s->cycles, s->steal, level), "steal is exact",
-			"%" PRIu64 " of its %" PRIu64 " samples are steal", s->steal, s->samples);
-		return;
-	}
-	verdict(0, "steal is exact", "process %" PRIu32 " has no sample", pid);
+void judge_not_steal(const struct join *j, uint32_t pid, double waited, double level)
+{
+	const struct host_share s = share_of(j, pid);
+	const double most = NOT_STEAL_MAX(waited), got = s.samples ? (double)s.steal / (double)s.samples : 0;
+
+	verdict(s.samples >= NOT_STEAL_MIN && most < 1 && (got <= most || binomial_test(s.samples, s.steal, most) >= level),
+		"what runs while a vCPU sleeps is no steal",
+		"%" PRIu64 " of its %" PRIu64 " samples are steal, %.2f %%; the vCPU wanted to run for %.2f %% of its time, at most %.2f %% may be",
+		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
 }
 
 void judge_axis(const struct join *j, double within_us)

@@ -18,6 +18,12 @@ void judge_host(const struct join *j, int homeless, double level);
 /** judge_steal() - All that a process did in user code was steal. */
 void judge_steal(const struct join *j, uint32_t pid, double level);
 
+/**
+ * judge_not_steal() - What a process did in user code on the pCPU of a vCPU that slept was no steal.
+ * @waited: The part of its time in which the scheduler says that the vCPU wanted to run.
+ */
+void judge_not_steal(const struct join *j, uint32_t pid, double waited, double level);
+
 /** judge_axis() - Guest events and host samples agree on time. */
 void judge_axis(const struct join *j, double within_us);
 

@@ -278,6 +278,12 @@ static int judge_them(char *options)
 #define OPTIONS "--steal 77 --blocks 1"
 #define ASKED	21
 
+/* Of these options, of which --blocks and one about steal are there always */
+static int to_be_asked(const char *options)
+{
+	return ASKED + !!strstr(options, "--behind");
+}
+
 static void all_yes(const char *options)
 {
 	char buf[80];
@@ -285,7 +291,7 @@ static void all_yes(const char *options)
 	snprintf(buf, sizeof(buf), "%s", options);
 	if (judge_them(buf))
 		fail_msg("%d of %d say NO: %s", noes, asked, said_no[0]);
-	assert_int_equal(asked, ASKED);
+	assert_int_equal(asked, to_be_asked(options));
 }
 
 static void only_says(const char *question, const char *options, int is_final)
@@ -294,7 +300,7 @@ static void only_says(const char *question, const char *options, int is_final)
 
 	snprintf(buf, sizeof(buf), "%s", options);
 	assert_int_equal(judge_them(buf), 1);
-	assert_int_equal(asked, ASKED);
+	assert_int_equal(asked, to_be_asked(options));
 	if (noes != 1 || strcmp(said_no[0], question))
 		fail_msg("%d say NO, not only '%s': %s, %s", noes, question, said_no[0], said_no[1]);
 	if (finals != is_final)
@@ -668,6 +674,29 @@ static void test_steal(void **state)
 	only("steal is exact", "--steal 78 --blocks 1");
 }
 
+/* It ran while a vCPU slept, but for two per cent and what the scheduler says */
+static void test_not_steal(void **state)
+{
+	(void)state;
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 77 --blocks 1");
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 78 --blocks 1");
+	bend.lot = STOLEN;
+	bend.first = 290;
+	bend.sample = no_steal;
+	all_yes("--not-steal 77 --blocks 1");
+	bend.first = 240;
+	all_yes("--not-steal 77 --blocks 1 --waited 0.1");
+	only("what runs while a vCPU sleeps is no steal", "--not-steal 77 --blocks 1");
+}
+
+/* A hundred of a thousand do */
+static void test_behind(void **state)
+{
+	(void)state;
+	all_yes(OPTIONS " --behind 10");
+	only("few interrupts come while a sample is handled", OPTIONS " --behind 9.9");
+}
+
 /* The second owner of a CR3 was told of when it had run there for a while */
 static void test_axis(void **state)
 {
@@ -714,6 +743,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_host_ghost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
 	};

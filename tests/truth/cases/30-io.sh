@@ -7,9 +7,9 @@ TRUTH_TURNS=3
 
 truth_guest
 case_guest_run web01 'while :; do dd if=/dev/vda of=/dev/null bs=4k count=2000 iflag=direct; done'
-ok "a session" truth_session io 1500 --period 100000 --random
+ok "a session" truth_session io 3200 --period 100000 --random
 lab_ssh web01 'pkill -f "[w]hile :; do dd"; pkill -x dd' > /dev/null 2>&1
 case_report /out/io.vmprof --group-by process
 at_least "samples of what reads the disk" "$(case_json '[.domains[0].rows[] | select(.process == "dd").samples] | add')" 200
-truth_judge io --min 1000
+truth_judge io --min 3000 --kthreads 100
 finish

@@ -1,11 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A guest that does nothing.
+# A guest that does nothing. Then a task of the host runs on the pCPU of a vCPU that sleeps: that is no steal.
 . /src/tests/truth/lib.sh
-truth_plan 1
+truth_plan 5
 TRUTH_TURNS=3
 
 truth_guest
-ok "a session" truth_session idle 1000 --period 25000 --random
-truth_judge idle --min 1000
+ok "a session" truth_session idle 3200 --period 25000 --random
+truth_judge idle --min 3000 --kthreads 1500
+
+# nanoseconds TASK FIELD - 1: it ran, 2: it wanted to run and something else did, as the scheduler counts them
+nanoseconds() { cut -d ' ' -f "$2" "$1/schedstat"; }
+
+vcpu=$(dirname "$(grep -lx 'CPU 1/KVM' /proc/"$(pgrep -f 'guest=web01')"/task/*/comm)")
+taskset -c 1 sh -c 'while :; do :; done' &
+hog=$!
+# of the hog's time, the part in which the vCPU wanted to run
+truth_meanwhile()
+{
+	local ran waited
+	ran=$(nanoseconds /proc/$hog 1) waited=$(nanoseconds "$vcpu" 2)
+	sleep 20
+	ran=$(($(nanoseconds /proc/$hog 1) - ran)) waited=$(($(nanoseconds "$vcpu" 2) - waited))
+	awk -v w=$waited -v r=$ran 'BEGIN { print r ? w / r : 1 }' > /run/lab/waited
+}
+ok "a session beside a task of the host" truth_session beside 20 --period 300000 --random
+kill $hog
+at_most "the vCPU sleeps (the part of the other's time in which it wants to run)" "$(cat /run/lab/waited)" 0.2
+truth_says beside yes "" --not-steal $hog --waited "$(cat /run/lab/waited)" \
+	"what runs while a vCPU sleeps is no steal" "host processes have their exact share"
 finish
