@@ -144,6 +144,7 @@ truth_says()
 	for question in "$@"; do
 		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question" \
 			"$output" "^$answer $question"
+		grep -m 1 "^$answer $question" <<< "$output" | sed 's/^/# /'
 	done
 }
 
