@@ -280,7 +280,7 @@ if command -v dkms > /dev/null && [ -e "/lib/modules/$KVER/build" ]; then
 		"kmod-vmprof-guest-$KVER-$now-1.x86_64
 vmprof-guest-agent-$now-1.x86_64"
 	deaf_life deb "dpkg --force-depends -i" "dpkg -P vmprof-guest-module-$KVER vmprof-guest-agent" \
-		"dpkg-query -W -f '\${Package} \${Status}\n' 'vmprof*' 2> /dev/null" \
+		"dpkg-query -W -f '\${Package} \${Status}\n' 'vmprof*' 2> /dev/null | grep -v ' not-installed'" \
 		"vmprof-guest-agent install ok installed
 vmprof-guest-module-$KVER install ok installed"
 else
