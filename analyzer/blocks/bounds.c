@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NOP	0x90
+
 /* What is known of a byte */
 enum byte {
 	BYTE_NEW,	/* no way leads there */
@@ -14,7 +16,7 @@ enum byte {
 };
 
 /* A function and its map */
-struct bounds {
+struct vmp_bounds {
 	const struct vmp_points *p;
 	void *decoder;
 	uint32_t object;
@@ -44,7 +46,7 @@ static int function_at(const struct vmp_points *p, const struct vmp_point *x, ui
 	return 1;
 }
 
-static void mark(struct bounds *b, uint32_t at, unsigned int step, enum byte first)
+static void mark(struct vmp_bounds *b, uint32_t at, unsigned int step, enum byte first)
 {
 	uint32_t i;
 
@@ -55,7 +57,7 @@ static void mark(struct bounds *b, uint32_t at, unsigned int step, enum byte fir
 }
 
 /* The instruction where we are, and where we are then; two may share an end: there is a way past the other's prefix */
-static int follow_one(struct bounds *b)
+static int follow_one(struct vmp_bounds *b)
 {
 	enum vmp_flow flow = VMP_FLOW_ON;
 	unsigned int step = vmp_decode_step(b->decoder, b->code + b->at, b->bytes - b->at, &flow);
@@ -72,12 +74,12 @@ static int follow_one(struct bounds *b)
 	return rel >= 0 && rel < b->bytes && b->map[rel] != BYTE_FIRST ? vmp_vec_push(&b->ways, (uint32_t)rel) : 0;
 }
 
-/* Go on until an instruction is found that begins at @wanted, or there is no way left */
-static int follow(struct bounds *b, uint32_t wanted)
+/* Go on until an instruction is found that begins at @wanted, or there is no way left; bytes: to the end */
+static int follow(struct vmp_bounds *b, uint32_t wanted)
 {
 	int err = 0;
 
-	while (!err && b->map[wanted] != BYTE_FIRST) {
+	while (!err && (wanted >= b->bytes || b->map[wanted] != BYTE_FIRST)) {
 		if (b->at < b->bytes && b->map[b->at] != BYTE_FIRST)
 			err = follow_one(b);
 		else if (b->followed < b->ways.nr)
@@ -92,7 +94,7 @@ static int follow(struct bounds *b, uint32_t wanted)
  * The bytes around @at that no way leads to, in order.  Two that are zero are an instruction that no program
  * has (add [rax], al), and most data has some.
  */
-static void go_through(struct bounds *b, uint32_t at)
+static void go_through(struct vmp_bounds *b, uint32_t at)
 {
 	enum vmp_flow flow;
 	unsigned int step;
@@ -110,7 +112,7 @@ static void go_through(struct bounds *b, uint32_t at)
 		b->map[at] = BYTE_UNSURE;
 }
 
-static void take_function(struct bounds *b, uint32_t object, uint64_t start, uint64_t end)
+static void take_function(struct vmp_bounds *b, uint32_t object, uint64_t start, uint64_t end)
 {
 	size_t len;
 
@@ -123,26 +125,71 @@ static void take_function(struct bounds *b, uint32_t object, uint64_t start, uin
 	b->ways.nr = b->followed = b->at = 0;
 }
 
-static int look_at(struct bounds *b, struct vmp_point *x)
+/* Offset of a point in its function, which is taken; 0: it begins there, or nothing is known */
+static uint32_t take_point(struct vmp_bounds *b, const struct vmp_point *x)
 {
 	uint64_t start, end, at;
-	int err = 0;
 
 	if (!function_at(b->p, x, &start, &end))
 		return 0;
 	at = x->addr - start;
+	if (at && (b->object != x->object || b->start != start))
+		take_function(b, x->object, start, end);
+	return at < b->bytes ? (uint32_t)at : 0;
+}
+
+static int look_at(struct vmp_bounds *b, struct vmp_point *x)
+{
+	uint32_t at = take_point(b, x);
+	int err = at ? follow(b, at) : 0;
+
 	if (!at)
 		return 0;
-	if (b->object != x->object || b->start != start)
-		take_function(b, x->object, start, end);
-	if (at >= b->bytes)
-		return 0;
-	err = follow(b, (uint32_t)at);
 	if (!err && b->map[at] == BYTE_NEW)
-		go_through(b, (uint32_t)at);
+		go_through(b, at);
 	if (b->map[at] == BYTE_WITHIN || b->map[at] == BYTE_ORDER_WITHIN)
 		x->flaw = VMP_FLAW_MIDDLE;
 	return err;
+}
+
+int vmp_bounds_goes_on(struct vmp_bounds *b, uint32_t point)
+{
+	const struct vmp_point *x = &b->p->points.v[point];
+	uint32_t at = take_point(b, x), i;
+	enum vmp_flow flow;
+
+	if (!at || b->code[at - 1] == NOP || follow(b, b->bytes) || b->map[at] != BYTE_FIRST)
+		return 0;
+	for (i = 1; i <= VMP_DECODE_BYTES && i <= at; i++)
+		if (b->map[at - i] == BYTE_FIRST && vmp_decode_step(b->decoder, b->code + at - i, i, &flow) == i)
+			return flow == VMP_FLOW_ON || flow == VMP_FLOW_COND;
+	return 0;
+}
+
+struct vmp_bounds *vmp_bounds_create(const struct vmp_points *p)
+{
+	struct vmp_bounds *b = malloc(sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->p = p;
+	b->object = VMP_NONE;
+	b->bytes = 0;
+	b->ways = (typeof(b->ways)){ 0 };
+	b->decoder = vmp_decoder_create();
+	if (b->decoder || !VMP_DECODES)
+		return b;
+	free(b);
+	return NULL;
+}
+
+void vmp_bounds_destroy(struct vmp_bounds *b)
+{
+	if (!b)
+		return;
+	vmp_decoder_destroy(b->decoder);
+	vmp_vec_free(&b->ways);
+	free(b);
 }
 
 static void *mark_part(void *arg)
@@ -150,23 +197,13 @@ static void *mark_part(void *arg)
 	struct vmp_part *part = arg;
 	struct vmp_points *p = &part->w->set->points;
 	const uint32_t *order = part->w->found;
-	struct bounds *b = malloc(sizeof(*b));
+	struct vmp_bounds *b = vmp_bounds_create(p);
 	uint32_t i;
 
-	if (b) {
-		b->p = p;
-		b->object = VMP_NONE;
-		b->ways = (typeof(b->ways)){ 0 };
-		b->decoder = vmp_decoder_create();
-	}
-	part->err = b && (b->decoder || !VMP_DECODES) ? 0 : -ENOMEM;
+	part->err = b ? 0 : -ENOMEM;
 	for (i = part->from; !part->err && i < part->to; i++)
 		part->err = look_at(b, &p->points.v[order[i]]);
-	if (b) {
-		vmp_decoder_destroy(b->decoder);
-		vmp_vec_free(&b->ways);
-	}
-	free(b);
+	vmp_bounds_destroy(b);
 	return NULL;
 }
 

@@ -20,4 +20,16 @@
  */
 int vmp_bounds_mark(struct vmp_drawing *w);
 
+struct vmp_bounds;
+
+/** vmp_bounds_create() - To ask about points; each thread has its own.  Return: NULL: no memory. */
+struct vmp_bounds *vmp_bounds_create(const struct vmp_points *p);
+void vmp_bounds_destroy(struct vmp_bounds *b);
+
+/**
+ * vmp_bounds_goes_on() - Does the instruction before a point go on there, without being a call?
+ * Return: 1; 0 it does not, or it is not known.
+ */
+int vmp_bounds_goes_on(struct vmp_bounds *b, uint32_t point);
+
 #endif

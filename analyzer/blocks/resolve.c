@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* resolve.c - from raws to units, blocks and landings: the code of each block is looked at once. */
-#include "blocks/draw.h"
+#include "blocks/bounds.h"
 
 #include <string.h>
 
@@ -54,7 +54,52 @@ static int goes_elsewhere(struct vmp_stepper *step, const struct vmp_set *set, c
 	return !(set->totals.branches & VMPROF_LBR_FAR) || !vmp_points_entry(&set->points, d->next);
 }
 
-static enum vmp_flaw look_at_branch(struct vmp_stepper *step, const struct vmp_set *set, const struct vmp_drawn *d, enum vmp_flow flow)
+/* By its bytes: does a call end before a point? */
+static int is_behind_call(const struct vmp_points *p, const struct vmp_point *x)
+{
+	static const struct { uint8_t back, mask, modrm; } forms[] = {	/* ff /2 */
+		{ 2, 0xf8, 0xd0 }, { 2, 0xf8, 0x10 }, { 3, 0xf8, 0x50 }, { 3, 0xff, 0x14 }, { 4, 0xff, 0x54 },
+		{ 6, 0xff, 0x15 }, { 6, 0xf8, 0x90 }, { 7, 0xff, 0x94 }, { 7, 0xff, 0x14 },
+	};
+	const uint8_t *code;
+	size_t len, i;
+
+	code = vmp_points_code(p, x->object, x->addr - 5, &len);
+	if (code && len >= 5 && *code == 0xe8)
+		return 1;
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		code = vmp_points_code(p, x->object, x->addr - forms[i].back, &len);
+		if (code && len >= forms[i].back && *code == 0xff && (code[1] & forms[i].mask) == forms[i].modrm)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * A return to code that goes on there anyway, behind what is no call.  What returns elsewhere on purpose: code that stands for an
+ * indirect jump, or goes back to where a signal came.  A kernel's file does not tell which calls were patched.
+ */
+static int returns_astray(struct vmp_bounds *bounds, const struct vmp_set *set, const struct vmp_drawn *d)
+{
+	const struct vmp_points *p = &set->points;
+	const struct vmp_point *next = &p->points.v[d->next];
+	const char *from = vmp_model_name(set->m, p->points.v[d->end].function);
+	const struct vmp_object *o;
+
+	if (next->object == VMP_NONE || is_behind_call(p, next) || strstr(from, "indirect_thunk") || strstr(from, "asyncPreempt"))
+		return 0;
+	o = &p->objects.v[next->object];
+	return o->code && !(o->kernel && !o->copy) && vmp_bounds_goes_on(bounds, d->next) &&
+	       !(set->totals.branches & VMPROF_LBR_FAR && vmp_points_entry(p, d->next));
+}
+
+/* What a thread looks at code with */
+struct looking {
+	struct vmp_stepper step;
+	struct vmp_bounds *bounds;
+};
+
+static enum vmp_flaw look_at_branch(struct looking *l, const struct vmp_set *set, const struct vmp_drawn *d, enum vmp_flow flow)
 {
 	enum vmp_flaw flaw;
 
@@ -63,9 +108,11 @@ static enum vmp_flaw look_at_branch(struct vmp_stepper *step, const struct vmp_s
 	flaw = set->points.points.v[d->next].flaw;
 	if (flaw)
 		return flaw == VMP_FLAW_MIDDLE ? flaw : VMP_FLAW_NONE;
+	if (flow == VMP_FLOW_RETURN)
+		return returns_astray(l->bounds, set, d) ? VMP_FLAW_ELSEWHERE : VMP_FLAW_NONE;
 	if (flow != VMP_FLOW_COND && flow != VMP_FLOW_CALL && flow != VMP_FLOW_JUMP)
 		return VMP_FLAW_NONE;
-	return goes_elsewhere(step, set, d, flow) ? VMP_FLAW_ELSEWHERE : VMP_FLAW_NONE;
+	return goes_elsewhere(&l->step, set, d, flow) ? VMP_FLAW_ELSEWHERE : VMP_FLAW_NONE;
 }
 
 static void *check_part(void *arg)
@@ -74,20 +121,23 @@ static void *check_part(void *arg)
 	const struct vmp_set *set = part->w->set;
 	const struct vmp_drawn *d = part->w->v;
 	struct checked *checked = part->w->found, code = { 0 };
-	struct vmp_stepper step;
+	struct looking l = { .bounds = vmp_bounds_create(&set->points) };
 	uint32_t i;
 
-	part->err = vmp_stepper_init(&step, &set->points);
+	part->err = vmp_stepper_init(&l.step, &set->points);
+	if (!l.bounds)
+		part->err = -ENOMEM;
 	for (i = part->from; !part->err && i < part->to; i++) {
 		if (i == part->from || i == part->w->steps || !same_code(&d[i], &d[i - 1]))
-			code = look(&step, &d[i]);
+			code = look(&l.step, &d[i]);
 		else if (d[i].next == d[i - 1].next)
 			continue;
 		checked[i] = code;
 		if (!code.flaw)
-			checked[i].branch = (uint8_t)look_at_branch(&step, set, &d[i], code.flow);
+			checked[i].branch = (uint8_t)look_at_branch(&l, set, &d[i], code.flow);
 	}
-	vmp_stepper_deinit(&step);
+	vmp_stepper_deinit(&l.step);
+	vmp_bounds_destroy(l.bounds);
 	return NULL;
 }
 

@@ -1255,6 +1255,44 @@ static void test_flaws(void **state)
 	assert_int_equal(set->losses.entries, 2 * n);
 }
 
+/* A return goes behind a call, or to where no other way leads; not into the middle of what runs anyway */
+static void test_returns(void **state)
+{
+	const struct { int next; enum vmp_flaw flaw; } cases[] = {
+		{ 4, VMP_FLAW_NONE }, { 5, VMP_FLAW_ELSEWHERE }, { 2, VMP_FLAW_ELSEWHERE },
+		{ 0, VMP_FLAW_NONE },	/* a function: a trampoline */
+		{ 7, VMP_FLAW_NONE },	/* a landing pad */
+	};
+	size_t i, n = sizeof(cases) / sizeof(cases[0]);
+	uint64_t good = 0;
+
+	(void)state;
+	prog_plain(&prog, 3, 1, 1);			/* 0 .. 2 */
+	prog.insn[0].function = "main";
+	prog_jump(&prog, PROG_CALL, 9, 0, 0);		/* 3 */
+	prog_plain(&prog, 2, 1, 1);			/* 4, 5 */
+	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 6 */
+	prog_plain(&prog, 1, 1, 1);			/* 7 */
+	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 8 */
+	prog_plain(&prog, 2, 1, 1);			/* 9, 10 */
+	prog.insn[9].function = "called";
+	prog_jump(&prog, PROG_RET, 0, 0, 0);		/* 11 */
+	prog_assemble(&prog);
+	prog_install(&g, &prog, dir);
+	gen_agent_flush(&g, GEN_VM, 3000);
+	for (i = 0; i < n; i++) {
+		put((struct prog_branch[]){ { AT(11), AT(cases[i].next) }, { AT(3), AT(9) } }, 2);
+		good += !cases[i].flaw;
+	}
+	load_small();
+	assert_int_equal(set->totals.steps, n);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], good);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_ELSEWHERE], n - good);
+	for (i = 0; i < set->units.nr; i++)
+		if (set->units.v[i].start != VMP_NONE)
+			assert_int_equal(!set->units.v[i].flaw, insn_at(set->units.v[i].next) != 5 && insn_at(set->units.v[i].next) != 2);
+}
+
 /* Where a processor fused instructions with a branch, its record names the first of them */
 static void test_fused(void **state)
 {
@@ -1688,6 +1726,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_from_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
