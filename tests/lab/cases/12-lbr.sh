@@ -253,7 +253,8 @@ case_samples 100
 ok "stop" vmprof stop
 kill $holder
 wait $holder
-is "how often blocks ran is known from branches" "$(vmprof blocks --json --limit 1 $c | jq -r .estimator.runs_from)" branches
+# the third counter counts cycles: without instructions windows have no scale
+is "how often blocks ran nothing tells" "$(vmprof blocks --json --limit 1 $c | jq -r .estimator.runs_from)" none
 output=$(vmprof start --domain web01 --lbr any --event instructions --output $c 2>&1) || bail "start --lbr any --event instructions" "$output"
 is "start with another event says in a line what it goes without" "$(grep -c 'no samples of instructions, which go with the event cycles, not with instructions: .* the same for all blocks' <<< "$output")" 1
 vmprof stop > /dev/null 2>&1
