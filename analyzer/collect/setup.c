@@ -167,7 +167,7 @@ void vmp_session_instructions(struct vmp_session *s, const struct vmprof_config 
 	with.instruction_period = s->period;
 	/* where it cannot be had without them either, the session's own start says why */
 	if (vmp_driver_try(&with, vms, nr) && !vmp_driver_try(config, vms, nr)) {
-		vmp_warn("no samples of instructions, for which each CPU needs two counters more than are free (sysctl kernel.nmi_watchdog=0; pgrep -a perf): times of blocks will come from branches alone, and can be far off");
+		vmp_warn("no samples of instructions, for which each CPU needs two counters more than are free (sysctl kernel.nmi_watchdog=0; pgrep -a perf): blocks will have no times, or, where a counter is left for instructions, by branches alone, which can be far off");
 		return;
 	}
 	s->instruction_period = s->period;

@@ -882,7 +882,7 @@ static struct held hold_drawn(uint64_t instructions)
 
 	for (seed = 0; seed < DRAWN; seed++) {
 		struct prog_run run = { .period = 5003, .samples = 2000, .instructions = instructions, .format = VMPROF_LBR_FROM_TO,
-			.counts = !instructions, .scatters = 1 };
+			.counts = 1, .scatters = 1 };
 
 		forget();
 		begin("a");
