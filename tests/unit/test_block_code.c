@@ -428,23 +428,29 @@ static uint64_t kernel_function(const char *name)
 	return 0;
 }
 
-/* Steps of branches to schedule's beginning, its middle, inside of an instruction, and to two other functions */
-static void begin_gone(uint32_t branches, const char *rename, char file[160])
+static void rename_function(const char *from, const char *to)
 {
-	int at;
+	int i;
 
+	for (i = 0; i < prog.nr; i++)
+		if (prog.insn[i].function && !strcmp(prog.insn[i].function, from))
+			prog.insn[i].function = to;
+}
+
+/* Steps of branches to schedule's beginning, its middle, inside of an instruction, and to two other functions, with these names */
+static void begin_gone(uint32_t branches, const char *seventh, const char *ninth, char file[160])
+{
 	begin_small();
 	write_kernel(file);
-	for (at = 0; rename && at < prog.nr; at++)
-		if (prog.insn[at].function && !strcmp(prog.insn[at].function, "function_9"))
-			prog.insn[at].function = rename;
+	rename_function("function_7", seventh);
+	rename_function("function_9", ninth);
 	gen_hello(&g, 2000, 2, 0);
 	put_gone(10000, branches, 4, KERNEL_BASE + prog.insn[0].addr);
 	put_gone(10010, branches, 4, KERNEL_BASE + prog.insn[5].addr);
 	put_gone(10020, branches, 8, KERNEL_BASE + prog.insn[9].addr);
 	put_gone(10030, branches, 8, KERNEL_BASE + prog.insn[1].addr + 1);
-	put_gone(10040, branches, 8, kernel_function("function_7"));
-	put_gone(10050, branches, 4, kernel_function(rename ? rename : "function_9"));
+	put_gone(10040, branches, 8, kernel_function(seventh));
+	put_gone(10050, branches, 4, kernel_function(ninth));
 	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
 }
 
@@ -457,11 +463,11 @@ static void gone(uint64_t good, uint64_t elsewhere)
 	notes_say(" not used: end with a branch that goes elsewhere in the code\n");
 }
 
-static void load_gone(uint32_t branches, const char *rename)
+static void load_gone(uint32_t branches, const char *seventh, const char *ninth)
 {
 	char file[160];
 
-	begin_gone(branches, rename, file);
+	begin_gone(branches, seventh, ninth, file);
 	put_copy(GEN_VM, boot_2, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
 	load_copied();
 }
@@ -470,7 +476,7 @@ static void load_gone(uint32_t branches, const char *rename)
 static void test_interrupted(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, NULL);
+	load_gone(VMPROF_LBR_ALL, "function_7", "function_9");
 	gone(3, 2);
 }
 
@@ -478,7 +484,7 @@ static void test_interrupted(void **state)
 static void test_interrupted_named(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, "asm_exc_page_fault");
+	load_gone(VMPROF_LBR_ALL, "function_7", "asm_exc_page_fault");
 	gone(2, 3);
 }
 
@@ -486,7 +492,7 @@ static void test_interrupted_named(void **state)
 static void test_interrupted_device(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, "irq_entries_start");
+	load_gone(VMPROF_LBR_ALL, "irq_entries_start", "asm_exc_page_fault");
 	gone(3, 2);
 }
 
@@ -494,7 +500,7 @@ static void test_interrupted_device(void **state)
 static void test_not_interrupted(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL);
+	load_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, "function_7", "function_9");
 	gone(1, 4);
 }
 
@@ -505,7 +511,7 @@ static void test_patched(void **state)
 	char vmlinux[160];
 
 	(void)state;
-	begin_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL, vmlinux);
+	begin_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, "function_7", "function_9", vmlinux);
 	load_copied();
 	all.vmlinux = vmlinux;
 	load_again(&all);
