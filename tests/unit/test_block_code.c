@@ -403,6 +403,39 @@ static void test_host(void **state)
 	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "qemu");
 }
 
+/* -------------------------------------------------------------- decoding */
+
+/* What is decoded quickly is what capstone says: all opcodes of one and two bytes, with and without REX, all of ModRM */
+static void test_quick(void **state)
+{
+	static const uint8_t rex[] = { 0, 0x40, 0x41, 0x42, 0x44, 0x48, 0x49, 0x4c, 0x4f };
+	static const uint8_t sib[] = { 0x24, 0x25, 0xed, 0xff };
+	void *decoder = vmp_decoder_create();
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; VMP_DECODES && i < sizeof(rex) * 2 * 256 * 256 * sizeof(sib); i++) {
+		uint8_t code[VMP_DECODE_BYTES + 1], *p = code;
+		enum vmp_flow flow = VMP_FLOW_ON, said = VMP_FLOW_ON;
+		unsigned int bytes, want;
+
+		memset(code, i % 3 ? 0x11 : 0xff, sizeof(code));
+		if (rex[i >> 19])
+			*p++ = rex[i >> 19];
+		if (i >> 18 & 1)
+			*p++ = 0x0f;
+		*p++ = (uint8_t)(i >> 10);
+		*p++ = (uint8_t)(i >> 2);
+		*p = sib[i & 3];
+		bytes = vmp_decode_step(decoder, code, sizeof(code), &flow);
+		want = vmp_decode_step_any(decoder, code, sizeof(code), &said);
+		if (bytes != want || (bytes && flow != said))
+			fail_msg("%02x %02x %02x %02x %02x: %u bytes (%s), not %u (%s)", code[0], code[1], code[2], code[3], code[4],
+				 bytes, vmp_flow_name(flow), want, vmp_flow_name(said));
+	}
+	vmp_decoder_destroy(decoder);
+}
+
 /* ----------------------------------------------------- where branches went */
 
 /* A guest's kernel's branch, of which the record says that it went to an address; code ran up to it */
@@ -528,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
+		cmocka_unit_test(test_quick),
 		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupted_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupted_device, setup, teardown),
