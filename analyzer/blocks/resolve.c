@@ -54,7 +54,7 @@ static int goes_elsewhere(struct vmp_stepper *step, const struct vmp_set *set, c
 	return !(set->totals.branches & VMPROF_LBR_FAR) || !vmp_points_entry(&set->points, d->next);
 }
 
-/* By its bytes: does a call end before a point? */
+/* By its bytes: does a call end before a point?  Then, as mostly, nothing has to be decoded. */
 static int is_behind_call(const struct vmp_points *p, const struct vmp_point *x)
 {
 	static const struct { uint8_t back, mask, modrm; } forms[] = {	/* ff /2 */

@@ -209,7 +209,118 @@ static enum vmp_flow flow_of(const cs_insn *insn)
 	return insn->mnemonic[0] == 'j' || !strncmp(insn->mnemonic, "loop", 4) ? VMP_FLOW_COND : VMP_FLOW_ON;
 }
 
+/* What follows an opcode */
+enum operands {
+	OTHER,		/* it is not one of these; capstone knows */
+	NONE, IMM8, IMM32,
+	MODRM, MODRM8, MODRM32,		/* ... and what follows that */
+};
+
+/* The operands of opcodes of one byte: those that most code is made of, without prefixes but REX */
+static enum operands operands_of(uint8_t op, int wide)
+{
+	if (op < 0x40)
+		return (op & 7) < 4 ? MODRM : (op & 7) == 4 ? IMM8 : (op & 7) == 5 ? IMM32 : OTHER;
+	if ((op & 0xf0) == 0x50 || op == 0x98 || op == 0x99)
+		return NONE;
+	if ((op & 0xf8) == 0xb8 && !wide)
+		return IMM32;
+	if ((op & 0xf8) == 0xb0)
+		return IMM8;
+	switch (op) {
+	case 0x68: case 0xa9:
+		return IMM32;
+	case 0x6a: case 0xa8:
+		return IMM8;
+	case 0x63:
+		return wide ? MODRM : OTHER;
+	case 0x84: case 0x85: case 0x88: case 0x89: case 0x8a: case 0x8b: case 0x8d: case 0xd1: case 0xd3: case 0xf7: case 0xff:
+		return MODRM;
+	case 0x80: case 0x83: case 0x6b: case 0xc1: case 0xc6:
+		return MODRM8;
+	case 0x81: case 0x69: case 0xc7:
+		return MODRM32;
+	}
+	return OTHER;
+}
+
+/* Some of their numbers in ModRM are other instructions, or none */
+static int is_plain(uint8_t op, uint8_t modrm)
+{
+	unsigned int reg = modrm >> 3 & 7;
+
+	switch (op) {
+	case 0x8d: return modrm < 0xc0;
+	case 0xc1: case 0xd1: case 0xd3: return reg != 6;
+	case 0xc6: case 0xc7: return !reg;
+	case 0xf7: return reg > 1;
+	case 0xff: return reg < 2 || reg == 6;
+	}
+	return 1;
+}
+
+/* Bytes of ModRM and what it asks for */
+static unsigned int modrm_bytes(const uint8_t *p)
+{
+	unsigned int mod = *p >> 6, rm = *p & 7, n = 1;
+
+	if (mod == 3)
+		return n;
+	if (rm == 4)
+		n++;
+	if (mod == 1)
+		return n + 1;
+	return n + (mod == 2 || rm == 5 || (rm == 4 && (p[1] & 7) == 5) ? 4 : 0);
+}
+
+/* Of an instruction that needs no more bytes than there are; 0: capstone is to be asked */
+static unsigned int quick_step(const uint8_t *code, size_t len, enum vmp_flow *flow)
+{
+	static const uint8_t behind[] = { [IMM8] = 1, [IMM32] = 4, [MODRM8] = 1, [MODRM32] = 4, [MODRM] = 0 };
+	const uint8_t *p = code;
+	enum operands operands;
+	int rex;
+
+	if (len < VMP_DECODE_BYTES)
+		return 0;
+	rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
+	*flow = VMP_FLOW_ON;
+	if (!rex && (*p & 0xf0) == 0x70) {
+		*flow = VMP_FLOW_COND;
+		return 2;
+	}
+	if (!rex && (*p == 0xe8 || *p == 0xe9)) {
+		*flow = *p == 0xe8 ? VMP_FLOW_CALL : VMP_FLOW_JUMP;
+		return 5;
+	}
+	if (!rex && *p == 0x0f && (p[1] & 0xf0) == 0x80) {
+		*flow = VMP_FLOW_COND;
+		return 6;
+	}
+	if (!rex && *p == 0xc3) {
+		*flow = VMP_FLOW_RETURN;
+		return 1;
+	}
+	if (*p == 0x0f) {	/* conditional moves; loads that extend */
+		p++;
+		if ((*p & 0xf0) != 0x40 && (*p & 0xf6) != 0xb6)
+			return 0;
+		return (unsigned int)(p - code) + 1 + modrm_bytes(p + 1);
+	}
+	operands = operands_of(*p, rex & 8);
+	if (operands == OTHER || (operands >= MODRM && !is_plain(*p, p[1])))
+		return 0;
+	return (unsigned int)(p - code) + 1 + (operands >= MODRM ? modrm_bytes(p + 1) : 0) + behind[operands];
+}
+
 unsigned int vmp_decode_step(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow)
+{
+	unsigned int bytes = quick_step(code, len, flow);
+
+	return bytes ? bytes : vmp_decode_step_any(decoder, code, len, flow);
+}
+
+unsigned int vmp_decode_step_any(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow)
 {
 	struct decoder *d = decoder;
 	uint64_t address = 0;

@@ -57,6 +57,9 @@ unsigned int vmp_decode(void *decoder, const uint8_t *code, size_t len);
 /** vmp_decode_step() - Bytes of the instruction at @code, and how it goes on; 0 none. */
 unsigned int vmp_decode_step(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow);
 
+/** vmp_decode_step_any() - The same by capstone alone, which takes longer. */
+unsigned int vmp_decode_step_any(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow);
+
 /**
  * vmp_decode_target() - Where a branch of so many @bytes goes.
  * @rel: As many bytes behind its end.
@@ -86,6 +89,12 @@ static inline unsigned int vmp_decode(void *decoder, const uint8_t *code, size_t
 }
 
 static inline unsigned int vmp_decode_step(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow)
+{
+	(void)decoder, (void)code, (void)len, (void)flow;
+	return 0;
+}
+
+static inline unsigned int vmp_decode_step_any(void *decoder, const uint8_t *code, size_t len, enum vmp_flow *flow)
 {
 	(void)decoder, (void)code, (void)len, (void)flow;
 	return 0;

@@ -403,6 +403,39 @@ static void test_host(void **state)
 	assert_string_equal(vmp_model_name(model, set->points.points.v[only_block()->start].module), "qemu");
 }
 
+/* -------------------------------------------------------------- decoding */
+
+/* What is decoded quickly is what capstone says: all opcodes of one and two bytes, with and without REX, all of ModRM */
+static void test_quick(void **state)
+{
+	static const uint8_t rex[] = { 0, 0x40, 0x41, 0x42, 0x44, 0x48, 0x49, 0x4c, 0x4f };
+	static const uint8_t sib[] = { 0x24, 0x25, 0xed, 0xff };
+	void *decoder = vmp_decoder_create();
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; VMP_DECODES && i < sizeof(rex) * 2 * 256 * 256 * sizeof(sib); i++) {
+		uint8_t code[VMP_DECODE_BYTES + 1], *p = code;
+		enum vmp_flow flow = VMP_FLOW_ON, said = VMP_FLOW_ON;
+		unsigned int bytes, want;
+
+		memset(code, i % 3 ? 0x11 : 0xff, sizeof(code));
+		if (rex[i >> 19])
+			*p++ = rex[i >> 19];
+		if (i >> 18 & 1)
+			*p++ = 0x0f;
+		*p++ = (uint8_t)(i >> 10);
+		*p++ = (uint8_t)(i >> 2);
+		*p = sib[i & 3];
+		bytes = vmp_decode_step(decoder, code, sizeof(code), &flow);
+		want = vmp_decode_step_any(decoder, code, sizeof(code), &said);
+		if (bytes != want || (bytes && flow != said))
+			fail_msg("%02x %02x %02x %02x %02x: %u bytes (%s), not %u (%s)", code[0], code[1], code[2], code[3], code[4],
+				 bytes, vmp_flow_name(flow), want, vmp_flow_name(said));
+	}
+	vmp_decoder_destroy(decoder);
+}
+
 /* ----------------------------------------------------- where branches went */
 
 /* A guest's kernel's branch, of which the record says that it went to an address; code ran up to it */
@@ -428,23 +461,29 @@ static uint64_t kernel_function(const char *name)
 	return 0;
 }
 
-/* Steps of branches to schedule's beginning, its middle, inside of an instruction, and to two other functions */
-static void begin_gone(uint32_t branches, const char *rename, char file[160])
+static void rename_function(const char *from, const char *to)
 {
-	int at;
+	int i;
 
+	for (i = 0; i < prog.nr; i++)
+		if (prog.insn[i].function && !strcmp(prog.insn[i].function, from))
+			prog.insn[i].function = to;
+}
+
+/* Steps of branches to schedule's beginning, its middle, inside of an instruction, and to two other functions, with these names */
+static void begin_gone(uint32_t branches, const char *seventh, const char *ninth, char file[160])
+{
 	begin_small();
 	write_kernel(file);
-	for (at = 0; rename && at < prog.nr; at++)
-		if (prog.insn[at].function && !strcmp(prog.insn[at].function, "function_9"))
-			prog.insn[at].function = rename;
+	rename_function("function_7", seventh);
+	rename_function("function_9", ninth);
 	gen_hello(&g, 2000, 2, 0);
 	put_gone(10000, branches, 4, KERNEL_BASE + prog.insn[0].addr);
 	put_gone(10010, branches, 4, KERNEL_BASE + prog.insn[5].addr);
 	put_gone(10020, branches, 8, KERNEL_BASE + prog.insn[9].addr);
 	put_gone(10030, branches, 8, KERNEL_BASE + prog.insn[1].addr + 1);
-	put_gone(10040, branches, 8, kernel_function("function_7"));
-	put_gone(10050, branches, 4, kernel_function(rename ? rename : "function_9"));
+	put_gone(10040, branches, 8, kernel_function(seventh));
+	put_gone(10050, branches, 4, kernel_function(ninth));
 	gen_ksyms(&g, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
 }
 
@@ -457,11 +496,11 @@ static void gone(uint64_t good, uint64_t elsewhere)
 	notes_say(" not used: end with a branch that goes elsewhere in the code\n");
 }
 
-static void load_gone(uint32_t branches, const char *rename)
+static void load_gone(uint32_t branches, const char *seventh, const char *ninth)
 {
 	char file[160];
 
-	begin_gone(branches, rename, file);
+	begin_gone(branches, seventh, ninth, file);
 	put_copy(GEN_VM, boot_2, list_kernel(KERNEL_BASE, FUNCTIONS, 0));
 	load_copied();
 }
@@ -470,7 +509,7 @@ static void load_gone(uint32_t branches, const char *rename)
 static void test_interrupted(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, NULL);
+	load_gone(VMPROF_LBR_ALL, "function_7", "function_9");
 	gone(3, 2);
 }
 
@@ -478,7 +517,7 @@ static void test_interrupted(void **state)
 static void test_interrupted_named(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, "asm_exc_page_fault");
+	load_gone(VMPROF_LBR_ALL, "function_7", "asm_exc_page_fault");
 	gone(2, 3);
 }
 
@@ -486,7 +525,7 @@ static void test_interrupted_named(void **state)
 static void test_interrupted_device(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL, "irq_entries_start");
+	load_gone(VMPROF_LBR_ALL, "irq_entries_start", "asm_exc_page_fault");
 	gone(3, 2);
 }
 
@@ -494,7 +533,7 @@ static void test_interrupted_device(void **state)
 static void test_not_interrupted(void **state)
 {
 	(void)state;
-	load_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL);
+	load_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, "function_7", "function_9");
 	gone(1, 4);
 }
 
@@ -505,7 +544,7 @@ static void test_patched(void **state)
 	char vmlinux[160];
 
 	(void)state;
-	begin_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, NULL, vmlinux);
+	begin_gone(VMPROF_LBR_ALL & ~VMPROF_LBR_FAR, "function_7", "function_9", vmlinux);
 	load_copied();
 	all.vmlinux = vmlinux;
 	load_again(&all);
@@ -522,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
+		cmocka_unit_test(test_quick),
 		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupted_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupted_device, setup, teardown),

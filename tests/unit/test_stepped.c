@@ -459,7 +459,7 @@ static void test_moved(void **state)
 				      (int)set->totals.flaw[VMP_FLAW_MIDDLE], (int)set->totals.flaw[VMP_FLAW_ELSEWHERE]);
 		assert_true(set->totals.steps > 5000);
 		if (moved)
-			assert_true(set->totals.flaw[VMP_FLAW_NONE] * 25 < set->totals.steps);
+			assert_true(set->totals.flaw[VMP_FLAW_NONE] * 15 < set->totals.steps);
 		else
 			assert_int_equal(set->totals.flaw[VMP_FLAW_MIDDLE] + set->totals.flaw[VMP_FLAW_ELSEWHERE], 0);
 		vmp_set_destroy(set);
