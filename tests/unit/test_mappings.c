@@ -127,7 +127,6 @@ static void test_maps_through_fork_and_exit(void **state)
 	assert_int_equal(of_function("web01", "[told-at-exit.so+0x1000]", NULL), 4);
 }
 
-/* The new program's maps are not the old one's, though the process is. */
 /* An exit whose list of mappings could not be read takes nothing from what was told as it was mapped; what was told only there is not known. */
 static void test_exit_without_maps(void **state)
 {
@@ -150,6 +149,7 @@ static void test_exit_without_maps(void **state)
 	assert_int_equal(of_process("web01", "app", 10), 7);
 }
 
+/* The new program's maps are not the old one's, though the process is. */
 static void test_maps_after_exec(void **state)
 {
 	(void)state;
