@@ -82,6 +82,8 @@ int vmp_event_parse(const char *name, struct vmp_event *ev)
 		vmp_err("--event: there is no event '%s' here; " VMP_PFM_HINT, safe);
 		return -ENOENT;
 	}
+	if (!strcmp(name, "cpu-cycles"))	/* readers of a capture know it by one name */
+		name = "cycles";
 	vmp_text(e.name, sizeof(e.name), name, strlen(name));
 	*ev = e;
 	return 0;

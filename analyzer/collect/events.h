@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct vmp_event {
-	char name[64];		/* as given, checked: safe to show */
+	char name[64];		/* as given, but cpu-cycles is cycles; checked: safe to show */
 	uint32_t type;		/* perf_event_attr.type */
 	uint64_t config;
 	uint64_t config1;

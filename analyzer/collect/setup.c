@@ -183,7 +183,7 @@ static int choose_event(struct vmp_session *s)
 	if (err)
 		return err;
 	if (!s->event.is_timer && !(features & VMPROF_FEAT_PMU)) {
-		if (strcmp(s->event.name, "cycles") && strcmp(s->event.name, "cpu-cycles")) {
+		if (!vmp_event_is_cycles(&s->event)) {
 			vmp_err("--event %s: this host has no performance counter to count it\n"
 				"  --event cpu-clock samples by timer", s->event.name);
 			return -EOPNOTSUPP;

@@ -42,6 +42,9 @@ static void test_event_names(void **state)
 	assert_int_equal(vmp_event_parse("cycles", &e), 0);
 	assert_int_equal(e.type, PERF_TYPE_HARDWARE);
 	assert_int_equal(e.config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_int_equal(vmp_event_parse("cpu-cycles", &e), 0);
+	assert_string_equal(e.name, "cycles");	/* captures have one name of it */
+	assert_int_equal(e.config, PERF_COUNT_HW_CPU_CYCLES);
 	assert_int_equal(vmp_event_parse("cache-misses", &e), 0);
 	assert_int_equal(e.config, PERF_COUNT_HW_CACHE_MISSES);
 	assert_int_equal(vmp_event_parse("r1c2", &e), 0);
