@@ -132,8 +132,8 @@ int cmd_start(int argc, char **argv)
 		  "  flow-to    type 3  calls and returns, to       160  288\n"
 		  "  flow       type 4  calls and returns, from-to  288  544", &lbr },
 		{ "lbr-format", 0, VMP_OPT_STR, "FORMAT",
-		  "of a branch: from-to (default), from, to, or from-to-cycles where\n"
-		  "the processor counts them", &lbr_format },
+		  "of a branch: from-to, from, to, or from-to-cycles where the processor\n"
+		  "counts them (default: that with any, or else from-to)", &lbr_format },
 		{ "no-kernel-text", 0, VMP_OPT_FLAG, NULL,
 		  "do not copy the code of the guests' kernels and the host's, as it is\n"
 		  "in memory, which --lbr with kernel branches does at the end", &o.no_kernel_text },

@@ -131,8 +131,10 @@ int vmp_lbr_parse(const char *filter, const char *format, struct vmp_lbr *lbr)
 		err = parse_format(format, &l);
 	if (err)
 		return err;
-	if (filter && !l.format)
+	if (filter && !l.format) {
 		l.format = VMPROF_LBR_FROM_TO;
+		l.is_usual = 1;
+	}
 	if ((l.branches & VMPROF_LBR_KERNEL) &&
 	    !(l.branches & (VMPROF_LBR_CALL_REL | VMPROF_LBR_RET))) {
 		vmp_err("--lbr: the kernel's branches can be had with call, ret or any among them only, or nothing tells where the host's end\n"
@@ -149,6 +151,15 @@ int vmp_lbr_tells_blocks(const struct vmp_lbr *lbr)
 
 	return (lbr->branches & near) == near &&
 	       (lbr->format == VMPROF_LBR_FROM_TO || lbr->format == VMPROF_LBR_FROM_TO_CYCLES);
+}
+
+struct vmp_lbr vmp_lbr_on(const struct vmp_lbr *lbr, const struct vmprof_query *q)
+{
+	struct vmp_lbr on = *lbr;
+
+	if (on.is_usual && (q->features & VMPROF_FEAT_LBR_CYCLES) && vmp_lbr_tells_blocks(&on))
+		on.format = VMPROF_LBR_FROM_TO_CYCLES;
+	return on;
 }
 
 const char *vmp_lbr_lack(const struct vmprof_query *q)

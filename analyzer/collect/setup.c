@@ -138,16 +138,16 @@ static int check_random(const struct vmp_session *s)
 
 static void tell_sampling(const struct vmp_session *s)
 {
-	const struct vmp_lbr *lbr = &s->opts->lbr;
+	const struct vmp_lbr lbr = vmp_lbr_on(&s->opts->lbr, &s->driver.query);
 	unsigned int entries = s->driver.query.lbr_entries;
 	char text[128];
 
 	vmp_info("a sample every %s of %s%s%s", vmp_period_text(text, &s->event, s->period, s->tsc_khz), s->event.name,
 		 s->instruction_period ? ", and every so many instructions" : "",
 		 s->opts->random ? ", in the mean of random periods" : "");
-	if (lbr->branches)
+	if (lbr.branches)
 		vmp_info("with each sample up to %u branches (%s), %u bytes", entries,
-			 vmp_lbr_text(text, lbr), vmp_lbr_bytes(lbr, entries));
+			 vmp_lbr_text(text, &lbr), vmp_lbr_bytes(&lbr, entries));
 	if (s->instruction_period && !s->opts->cpi)
 		vmp_info("samples of instructions are for the times of blocks; they are as many interrupts again: --no-cpi leaves them out");
 }
@@ -207,6 +207,7 @@ static int choose_event(struct vmp_session *s)
 
 static int configure(struct vmp_session *s)
 {
+	const struct vmp_lbr lbr = vmp_lbr_on(&s->opts->lbr, &s->driver.query);
 	struct vmprof_config config = {
 		.flags = (s->opts->all ? VMPROF_CFG_ALL : 0) |
 			 (s->event.is_timer ? VMPROF_CFG_TIMER : 0) |
@@ -216,8 +217,8 @@ static int configure(struct vmp_session *s)
 		.event_config1 = s->event.config1,
 		.event_config2 = s->event.config2,
 		.period = s->period,
-		.lbr_branches = s->opts->lbr.branches,
-		.lbr_format = s->opts->lbr.format,
+		.lbr_branches = lbr.branches,
+		.lbr_format = lbr.format,
 		.ring_bytes = (uint32_t)s->opts->ring_bytes,
 	};
 	uint32_t pids[VMP_SESSION_VMS];
@@ -286,6 +287,7 @@ static int create_file(struct vmp_session *s)
 static void write_meta(struct vmp_session *s, FILE *f)
 {
 	static const char *const vendor[] = { "none", "svm", "vmx" };
+	const struct vmp_lbr lbr = vmp_lbr_on(&s->opts->lbr, &s->driver.query);
 	uint32_t v = s->driver.query.vendor;
 	struct utsname u;
 	int i;
@@ -299,9 +301,9 @@ static void write_meta(struct vmp_session *s, FILE *f)
 	vmp_json_str(f, s->event.name);
 	if (s->instruction_period)
 		fprintf(f, ",\"instruction_period\":%" PRIu64, s->instruction_period);
-	if (s->opts->lbr.branches) {
+	if (lbr.branches) {
 		fputs(",\"lbr\":", f);
-		vmp_lbr_json(&s->opts->lbr, f);
+		vmp_lbr_json(&lbr, f);
 	}
 	if (s->opts->random)
 		fputs(",\"random\":true", f);

@@ -66,6 +66,7 @@ static void write_losses(const struct vmp_session *s, FILE *f)
 
 char *vmp_session_status(struct vmp_session *s)
 {
+	const struct vmp_lbr lbr = vmp_lbr_on(&s->opts->lbr, &s->driver.query);
 	uint64_t end_ns = s->end_ns ? s->end_ns : vmp_now_ns();
 	char *text = NULL;
 	size_t len;
@@ -85,7 +86,7 @@ char *vmp_session_status(struct vmp_session *s)
 		s->opts->random ? "true" : "false", s->event.is_timer ? "timer" : "pmc", s->samples);
 	write_losses(s, f);
 	fputs(",\"lbr\":", f);
-	vmp_lbr_json(&s->opts->lbr, f);
+	vmp_lbr_json(&lbr, f);
 	fprintf(f, ",\"branches\":{\"samples\":%" PRIu64 ",\"branches\":%" PRIu64 ",\"cut\":%" PRIu64
 		"}", s->branches.samples, s->branches.branches, s->branches.cut);
 	fputs(",\"error\":", f);

@@ -80,7 +80,7 @@ static void test_presets(void **state)
 
 static void refuses(const char *filter, const char *format, const char *why)
 {
-	struct vmp_lbr lbr = { 7, 7 };
+	struct vmp_lbr lbr = { 7, 7, 0 };
 
 	told[0] = 0;
 	assert_int_equal(vmp_lbr_parse(filter, format, &lbr), -EINVAL);
@@ -130,7 +130,7 @@ static void test_blocks(void **state)
 
 static void lacks(const struct vmprof_query *q, int want, const char *why)
 {
-	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO };
+	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, 0 };
 
 	told[0] = 0;
 	assert_int_equal(vmp_lbr_check(&lbr, q), want);
@@ -141,7 +141,7 @@ static void lacks(const struct vmprof_query *q, int want, const char *why)
 static void test_refusals(void **state)
 {
 	struct vmprof_query q = { .version = 3, .lbr_lack = VMPROF_LBR_LACK_CPU };
-	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES }, none = { 0 };
+	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, 0 }, none = { 0 };
 
 	(void)state;
 	lacks(&q, -EOPNOTSUPP, "AMD: Zen 4");
@@ -166,9 +166,36 @@ static void test_refusals(void **state)
 	assert_int_equal(vmp_lbr_check(&lbr, &q), 0);
 }
 
+/* The cycles that a processor counts itself are taken where they help, and nobody said otherwise */
+static void test_cycles(void **state)
+{
+	static const struct { const char *filter, *format; uint32_t without, with; } cases[] = {
+		{ "any", NULL, VMPROF_LBR_FROM_TO, VMPROF_LBR_FROM_TO_CYCLES },
+		{ "any,user", NULL, VMPROF_LBR_FROM_TO, VMPROF_LBR_FROM_TO_CYCLES },
+		{ "any", "from-to", VMPROF_LBR_FROM_TO, VMPROF_LBR_FROM_TO },
+		{ "any", "from", VMPROF_LBR_FROM, VMPROF_LBR_FROM },
+		{ "call", NULL, VMPROF_LBR_FROM_TO, VMPROF_LBR_FROM_TO },
+		{ "calls", NULL, VMPROF_LBR_FROM_TO, VMPROF_LBR_FROM_TO },
+		{ "flow-to", NULL, VMPROF_LBR_TO, VMPROF_LBR_TO },
+		{ NULL, NULL, 0, 0 },
+	};
+	const struct vmprof_query without = { .version = 3, .features = VMPROF_FEAT_LBR };
+	const struct vmprof_query with = { .version = 3, .features = VMPROF_FEAT_LBR | VMPROF_FEAT_LBR_CYCLES };
+	struct vmp_lbr lbr;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(vmp_lbr_parse(cases[i].filter, cases[i].format, &lbr), 0);
+		assert_int_equal(vmp_lbr_on(&lbr, &without).format, cases[i].without);
+		assert_int_equal(vmp_lbr_on(&lbr, &with).format, cases[i].with);
+		assert_int_equal(vmp_lbr_on(&lbr, &with).branches, lbr.branches);
+	}
+}
+
 static void test_texts(void **state)
 {
-	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES };
+	struct vmp_lbr lbr = { VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, 0 };
 	char text[128], *json;
 	size_t len;
 	FILE *f;
@@ -177,7 +204,7 @@ static void test_texts(void **state)
 	assert_string_equal(vmp_lbr_text(text, &lbr),
 			    "kernel, user, cond, call-rel, call-ind, ret, jump-ind, jump-rel, far; from-to-cycles");
 	assert_int_equal(vmp_lbr_bytes(&lbr, 32), 800);
-	lbr = (struct vmp_lbr){ VMPROF_LBR_USER | VMPROF_LBR_RET, VMPROF_LBR_TO };
+	lbr = (struct vmp_lbr){ VMPROF_LBR_USER | VMPROF_LBR_RET, VMPROF_LBR_TO, 0 };
 	assert_int_equal(vmp_lbr_bytes(&lbr, 16), 160);
 	f = open_memstream(&json, &len);
 	vmp_lbr_json(&lbr, f);
@@ -276,7 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_filters), cmocka_unit_test(test_presets),
-		cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_blocks), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_blocks), cmocka_unit_test(test_refusals), cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_pairs_stay_together),
 	};
