@@ -84,12 +84,6 @@ static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
 	return 0;
 }
 
-/* The reason that the sample itself tells, which a report prints */
-static uint64_t own_reason(const struct vmprof_sample *s)
-{
-	return s->flags & VMPROF_SF_VCPU ? s->exit_reason : EXACT_NO_EXIT;
-}
-
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o)
 {
@@ -120,9 +114,10 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	share = SHARE(&h->exits, o->exit);
 	if (!share)
 		return -ENOMEM;
-	h->moved += own_reason(s) != o->exit || o->pc != s->host_ip;
+	h->moved += o->pc != s->host_ip;
 	share->samples++;
-	share = SHARE(&h->exits, own_reason(s));
+	/* where no vCPU is loaded a sample has no reason */
+	share = SHARE(&h->exits, s->flags & VMPROF_SF_VCPU ? s->exit_reason : o->exit);
 	if (!share)
 		return -ENOMEM;
 	share->own++;
@@ -153,6 +148,14 @@ int host_finish(struct host *h)
 		share->steal += h->votes.v[i].steal;
 	}
 	return 0;
+}
+
+void host_take_own(struct host *h)
+{
+	uint32_t i;
+
+	for (i = 0; i < h->exits.nr; i++)
+		h->exits.v[i].samples = h->exits.v[i].own;
 }
 
 void host_free(struct host *h)

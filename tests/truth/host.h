@@ -17,7 +17,7 @@ struct host_share {
 	uint64_t cycles;		/* exact, as cycles_at */
 	uint64_t samples;		/* of the session's event */
 	uint64_t steal;			/* of them */
-	uint64_t own;			/* exit codes: samples that name it themselves */
+	uint64_t own;			/* exit codes: samples that name it themselves, as a report has them */
 };
 
 /* A process's samples by the CR3 of their overflows */
@@ -32,7 +32,7 @@ struct host {
 	VMP_VEC(struct host_share) functions;	/* ... by function */
 	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
 	VMP_VEC(struct host_vote) votes;
-	uint64_t moved;		/* KVM's samples that were held back: place or reason are the overflow's */
+	uint64_t moved;		/* KVM's samples that were held back: the place is the overflow's */
 	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
 	struct vmp_hash ran;	/* functions of the kernel with an exact count */
 	uint64_t kernel, ghosts;	/* the kernel's samples, of either event; in functions that did not run */
@@ -50,6 +50,9 @@ int host_finish(struct host *h);
 
 /** host_proc_cr3() - That of a process, 0 none. */
 uint64_t host_proc_cr3(const struct host *h, uint32_t pid);
+
+/** host_take_own() - Exit codes have the samples that name them, not those whose overflow came behind them. */
+void host_take_own(struct host *h);
 
 void host_free(struct host *h);
 

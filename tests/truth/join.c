@@ -228,8 +228,8 @@ static void check_exit(struct join_checks *c, const struct vmprof_sample *s,
 	if (!(s->flags & VMPROF_SF_VCPU) || o->exit == EXACT_NO_EXIT)
 		return;
 	c->exits++;
-	/* what was held back is found elsewhere than where it overflowed */
-	if (s->exit_reason == VMPROF_EXIT_ENTRY && s->host_ip != o->pc)
+	/* on the way into the guest: another #VMEXIT may come before the NMI's */
+	if (s->exit_reason != o->exit && (s->exit_reason == VMPROF_EXIT_ENTRY || o->exit == VMPROF_EXIT_ENTRY))
 		c->entry++;
 	else
 		c->wrong_exit += s->exit_reason != o->exit;

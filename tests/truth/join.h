@@ -42,7 +42,7 @@ struct join_checks {
 	uint64_t tasks, other_task;	/* user code whose task was read; of another process than its CR3 */
 	uint64_t exits;			/* host samples that name an exit */
 	uint64_t wrong_exit;		/* not the last one before the overflow */
-	uint64_t entry;			/* none, for they were held back on the way into the guest */
+	uint64_t entry;			/* on the way into the guest, by one of the two alone */
 };
 
 struct join {

@@ -42,7 +42,7 @@
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
-#define ENTRIES_MAX	10	/* per cent of the exits that may have no reason, for they were held back */
+#define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
 #define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
@@ -389,10 +389,10 @@ static void judge_samples(const struct join *j, const struct asked *a)
 		      PRIu64 " of %" PRIu64 " of kernel threads have one, wanted %" PRIu64, (uint64_t)t->seen.nr, t->bases,
 		      t->mixed, t->with_fs, t->kthreads, a->kthreads);
 	if (!a->shared)
-		verdict_never(!!c->wrong_exit, c->exits && 100 * c->entry <= ENTRIES_MAX * c->exits,
+		verdict_never(!!c->wrong_exit, c->exits && ENTRIES_MAX * c->entry <= c->exits,
 			      "the exit reason is that of the last #VMEXIT",
 			      "%" PRIu64 " of %" PRIu64 " differ, and %" PRIu64
-			      " were held back on the way into the guest", c->wrong_exit, c->exits, c->entry);
+			      " more were on the way into the guest by one of the two alone", c->wrong_exit, c->exits, c->entry);
 	verdict_never(!!c->skid, 1, "there is no skid in guest code",
 		      "%" PRIu64 " samples have some, at most %" PRIu64 " bytes", c->skid, c->skid_max);
 }
@@ -574,6 +574,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "judge: cannot join them: %s\n", strerror(-err));
 		err = 2;
 	} else {
+		if (!a.shared)
+			host_take_own(&j.host);
 		err = judge(&j, &a);
 		join_free(&j);
 	}
