@@ -436,7 +436,7 @@ static void judge_balance(const struct join *j, uint64_t period)
 	told = samples + (j->checks.outside ? none : d->filtered + lost);
 	verdict(due <= told + slack + scatter && told <= due + slack + scatter &&
 		(j->checks.outside || (raised <= told + few && told <= raised + few)) &&
-		(!j->checks.outside || (none <= d->filtered + lost + slack && none_guest <= lost + slack)),
+		(!j->checks.outside || (none <= d->filtered + lost + slack && none_guest <= lost + few)),
 		"every period is accounted for",
 		"%" PRIu64 " periods ran; %" PRIu64 " samples, %" PRIu64 " filtered, %" PRIu64
 		" lost (at most %" PRIu64 " apart); %" PRIu64 " overflows without a sample, %" PRIu64

@@ -134,7 +134,7 @@ truth_plan()
 # analyzer is broken in that way; one test for each question
 truth_says()
 {
-	local name=$1 answer=$2 fault=$3 output question options=()
+	local name=$1 answer=$2 fault=$3 output question final options=()
 	shift 3
 	while [[ $1 = --* ]]; do
 		options+=("$1" "$2")
@@ -142,7 +142,9 @@ truth_says()
 	done
 	output=$("$TRUTH_JUDGE${fault:+-$fault}" "${options[@]}" "/out/$name.exact" "/out/$name.vmprof" 2>&1)
 	for question in "$@"; do
-		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question" \
+		final=
+		[ "$answer" = NO ] || ! grep -q "^NO $question.*(final)" <<< "$output" || final=' (final)'
+		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question$final" \
 			"$output" "^$answer $question"
 		grep -m 1 "^$answer $question" <<< "$output" | sed 's/^/# /'
 	done

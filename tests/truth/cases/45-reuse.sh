@@ -3,7 +3,7 @@
 # Few PIDs and few CR3s for many processes: what exited and what took its numbers over
 # are not mixed up. And the judge can say no.
 . /src/tests/truth/lib.sh
-truth_plan 3 2
+truth_plan 4 2
 
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
@@ -14,6 +14,9 @@ case_report /out/reuse.vmprof --by process
 runs='[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")]'
 at_least "PIDs were recycled: one was of both programs" \
 	"$(case_json "$runs | group_by(.pid) | map(select((map(.process) | unique | length) == 2)) | length")" 10
+case_report /out/reuse.vmprof
+is "no sample of either is in the other one's function" \
+	"$(case_json "$runs"' | map(select(.function == "burn_a_work" and .process != "burn-a" or .function == "burn_b_work" and .process != "burn-b") | .samples) | add // 0')" 0
 truth_judge reuse
 truth_says reuse NO timeless "functions have their exact share" "no sample is in a function that did not run"
 finish
