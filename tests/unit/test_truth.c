@@ -249,17 +249,6 @@ static void test_axis(void **state)
 	vmp_space_deinit(&space);
 }
 
-/* Without a vCPU a sample tells no reason */
-static void test_own_reason(void **state)
-{
-	struct vmprof_sample s = { .flags = VMPROF_SF_VCPU, .exit_reason = 0x400 };
-
-	(void)state;
-	assert_int_equal(own_reason(&s), 0x400);
-	s.flags = 0;
-	assert_int_equal(own_reason(&s), EXACT_NO_EXIT);
-}
-
 /* A process has the CR3 that most of its overflows had; its other samples are held against that, too. */
 static void test_host_processes(void **state)
 {
@@ -328,7 +317,7 @@ int main(void)
 		cmocka_unit_test(test_overflow_too_old),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
-		cmocka_unit_test(test_own_reason),
+		
 		cmocka_unit_test(test_host_processes),
 		cmocka_unit_test(test_verdicts),
 	};
