@@ -31,24 +31,39 @@ uint64_t vmp_carry_begin(struct vmp_vm *vm)
 	return bytes;
 }
 
+/* Give up what the agent does not send.  Kernel symbols go first: while they come, a binary is not late */
+static void tick_agent(struct vmp_vm *vm, uint64_t now_ns)
+{
+	if (!vm->agent.ksyms_whole && vm->agent.heard_ns > vm->fetch.heard_ns)
+		vm->fetch.heard_ns = vm->agent.heard_ns;
+	vmp_fetch_tick(&vm->fetch, now_ns);
+}
+
 static void by_agent(struct vmp_vm *vm, uint64_t now_ns)
 {
 	struct vmp_msg_get_object ask;
 
 	if (vm->agent.state != VMP_AGENT_DONE)
 		vmp_fetch_abort(&vm->fetch, -ECANCELED);
-	/* kernel symbols go first: while they come, a binary is not late */
-	if (!vm->agent.ksyms_whole && vm->agent.heard_ns > vm->fetch.heard_ns)
-		vm->fetch.heard_ns = vm->agent.heard_ns;
-	vmp_fetch_tick(&vm->fetch, now_ns);
+	tick_agent(vm, now_ns);
 	if (vmp_fetch_next(&vm->fetch, now_ns, &ask))
 		vmp_agent_get(&vm->agent, &ask);
 }
 
-static int take_piece(void *arg, const struct vmp_msg_object *o)
+/* With ssh: the current one is asked of the agent.  What lies in no file of the guest (the vdso) only it can send, and
+   what lies at its path in the guest's own root no more, or in a container's only, it may have in another way */
+static int is_agents(const struct vmp_fetch *f)
+{
+	return f->fd >= 0 && (f->second || *vmp_fetch_path(f) != '/');
+}
+
+static int take_from_ssh(void *arg, const struct vmp_msg_object *o)
 {
 	struct vmp_vm *vm = arg;
 
+	/* the rest of a file that was not the right one */
+	if (is_agents(&vm->fetch))
+		return 0;
 	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
 }
 
@@ -74,7 +89,7 @@ static int have_ssh(struct vmp_vm *vm, uint64_t now_ns)
 
 	if (vm->sftp)
 		return 1;
-	err = vmp_sftp_open(&vm->sftp, &vm->objects, now_ns, take_piece, vm);
+	err = vmp_sftp_open(&vm->sftp, &vm->objects, now_ns, take_from_ssh, vm);
 	if (err)
 		give_up_ssh(vm, err, err == -ESRCH ? "there is no such user as called sudo" : strerror(-err));
 	return !err;
@@ -90,18 +105,16 @@ static int anything_to_fetch(const struct vmp_fetch *f)
 	return 0;
 }
 
-/* What lies in no file of the guest (the vdso) only its agent can send */
-static void ask_by_ssh(struct vmp_vm *vm, const struct vmp_msg_get_object *ask)
+static void ask_by_ssh(struct vmp_vm *vm, const struct vmp_msg_get_object *ask, uint64_t now_ns)
 {
 	const struct vmp_msg_object none = { .file = ask->file, .status = ENOENT };
-	const char *path = vmp_fetch_path(&vm->fetch);
 
-	if (*path == '/')
-		vmp_sftp_get(vm->sftp, ask, path);
+	if (!is_agents(&vm->fetch))
+		vmp_sftp_get(vm->sftp, ask, vmp_fetch_path(&vm->fetch));
 	else if (vm->agent.state == VMP_AGENT_DONE)
 		vmp_agent_get(&vm->agent, ask);
 	else
-		take_piece(vm, &none);
+		vmp_fetch_object(&vm->fetch, &none, now_ns);
 }
 
 static void by_ssh(struct vmp_vm *vm, uint64_t now_ns)
@@ -116,13 +129,16 @@ static void by_ssh(struct vmp_vm *vm, uint64_t now_ns)
 	if (vmp_fetch_done(&vm->fetch) || !have_ssh(vm, now_ns))
 		return;
 	state = vmp_sftp_state(vm->sftp, now_ns);
-	/* answers come in order: after one that does not come there is none */
-	if (state == 1 && vmp_fetch_tick(&vm->fetch, now_ns))
+	vm->fetch.second_way = vm->agent.state == VMP_AGENT_DONE;
+	/* ssh's answers come in order: after one that does not come there is none */
+	if (is_agents(&vm->fetch))
+		tick_agent(vm, now_ns);
+	else if (state == 1 && vmp_fetch_tick(&vm->fetch, now_ns))
 		state = -ETIMEDOUT;
 	if (state < 0)
 		give_up_ssh(vm, state, vmp_sftp_why(vm->sftp, why, sizeof(why)));
 	else if (state == 1 && vmp_fetch_next(&vm->fetch, now_ns, &ask))
-		ask_by_ssh(vm, &ask);
+		ask_by_ssh(vm, &ask, now_ns);
 }
 
 int vmp_carry_step(struct vmp_vm *vm, uint64_t now_ns)

@@ -227,15 +227,20 @@ static int is_last_place(const struct vmp_fetch *f, int i)
 	return i + 1 == f->nr || !f->items[i + 1].elsewhere;
 }
 
-/* The current one is over; a temporary file that is still there goes. */
-static void finish(struct vmp_fetch *f, int err)
+static void drop_temp(struct vmp_fetch *f)
 {
 	if (f->fd >= 0) {
 		close(f->fd);
 		unlink(f->temp);
 	}
 	f->fd = -1;
-	f->ask_rest = 0;
+}
+
+/* The current one is over; a temporary file that is still there goes. */
+static void finish(struct vmp_fetch *f, int err)
+{
+	drop_temp(f);
+	f->ask_rest = f->second = 0;
 	if (!err || is_last_place(f, f->at))
 		count(f, &f->items[f->at], err);
 	f->items[f->at++].have = !err;
@@ -272,6 +277,35 @@ static int open_temp(struct vmp_fetch *f)
 	return f->fd < 0 ? -errno : take_room(f, f->items[f->at].bytes);
 }
 
+/* Its first piece is what comes next */
+static void begin_file(struct vmp_fetch *f, uint64_t now_ns)
+{
+	f->got_bytes = f->asked_bytes = 0;
+	f->ask_rest = 1;
+	f->heard_ns = now_ns;
+}
+
+/* The current one did not come whole, or was another: by the second way if there is one, else it is over */
+static void fail(struct vmp_fetch *f, int err, uint64_t now_ns)
+{
+	const struct vmp_fetch_item *it = &f->items[f->at];
+
+	if (!f->second_way || f->second || is_debug(it) ||
+	    (cause_of(err) != VMP_FETCH_ABSENT && cause_of(err) != VMP_FETCH_OTHER)) {
+		finish(f, err);
+		return;
+	}
+	drop_temp(f);
+	if (f->cache_room)
+		*f->cache_room += it->bytes;
+	f->second = 1;
+	err = open_temp(f);
+	if (err)
+		finish(f, err);
+	else
+		begin_file(f, now_ns);
+}
+
 static int can_verify(const struct vmp_fetch_item *it)
 {
 	return *it->build_id && (*it->path == '/' || it->file);
@@ -288,9 +322,7 @@ static int begin_next(struct vmp_fetch *f, uint64_t now_ns)
 		}
 		err = f->full ? -ENOSPC : f->verify && !can_verify(&f->items[f->at]) ? -ENOKEY : open_temp(f);
 		if (!err) {
-			f->got_bytes = f->asked_bytes = 0;
-			f->ask_rest = 1;
-			f->heard_ns = now_ns;
+			begin_file(f, now_ns);
 			return 1;
 		}
 		finish(f, err);
@@ -410,7 +442,7 @@ static int check_piece(struct vmp_fetch *f, const struct vmp_msg_object *o)
 
 int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64_t now_ns)
 {
-	int err;
+	int err, whole;
 
 	if (f->fd < 0 || o->file != f->items[f->at].file)
 		return 0;
@@ -420,10 +452,13 @@ int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64
 		err = vmp_write_all(f->fd, o->data.p, o->data.len);
 	f->got_bytes += o->data.len;
 	f->full |= err == -ENOSPC || err == -EDQUOT;
+	whole = f->got_bytes == f->items[f->at].bytes;
+	if (!err && whole)
+		err = keep(f);
 	if (err)
-		finish(f, err);
-	else if (f->got_bytes == f->items[f->at].bytes)
-		finish(f, keep(f));
+		fail(f, err, now_ns);
+	else if (whole)
+		finish(f, 0);
 	else if (f->got_bytes == f->asked_bytes)
 		f->ask_rest = 1;
 	return 1;

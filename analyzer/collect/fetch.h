@@ -14,7 +14,8 @@
  * build-id is the same.  A guest without them is no failure.
  *
  * Who carries the pieces (the agent, or ssh) is no matter here: the limits are
- * the same.
+ * the same.  Where there is a second way, a binary that lies at its path no more, or is
+ * another one there, is asked for once more.
  */
 #ifndef VMP_FETCH_H
 #define VMP_FETCH_H
@@ -77,6 +78,8 @@ struct vmp_fetch {
 	int debug_fetched, debug_refused;	/* debug files; refused: too large, or another one's */
 	int full;		/* the cache's disk is full: no more are tried */
 	int verify;		/* a binary is taken only if it has the build-id that the agent told */
+	int second_way;		/* there is one: a binary that the first way does not find is asked for again */
+	int second;		/* the one that arrives comes by it */
 	uint32_t why[VMP_FETCH_CAUSES];
 };
 

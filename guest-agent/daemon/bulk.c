@@ -62,8 +62,8 @@ int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vm
 		req = &bulk->request[bulk->first];
 		debug = req->file & VMPROF_OBJECT_DEBUG;
 		file = vmp_files_get(files, req->file & ~VMPROF_OBJECT_DEBUG);
-		if (!file || (file->flags & VMPROF_FILE_NO_ACCESS && !debug)) {
-			put_object(bulk, out, file ? -EACCES : -ENOENT, 0, NULL, 0);
+		if (bulk->forbidden || !file || (file->flags & VMPROF_FILE_NO_ACCESS && !debug)) {
+			put_object(bulk, out, bulk->forbidden ? -EPERM : file ? -EACCES : -ENOENT, 0, NULL, 0);
 			room = vmp_out_bulk_room(out);
 			continue;
 		}

@@ -15,11 +15,12 @@
 struct vmp_bulk {
 	struct vmp_msg_get_object request[VMP_BULK_REQUESTS];	/* a ring */
 	uint32_t first, nr;
+	int forbidden;			/* by --no-objects: each is answered with EPERM */
 };
 
 void vmp_bulk_init(struct vmp_bulk *bulk);
 
-/** vmp_bulk_clear() - Forget requests. */
+/** vmp_bulk_clear() - Forget requests; what is forbidden stays so. */
 void vmp_bulk_clear(struct vmp_bulk *bulk);
 
 /** vmp_bulk_request() - Return: 0, or -ENOBUFS (too many wait). */

@@ -24,6 +24,7 @@
 struct options {
 	const char *port;
 	int foreground;
+	int no_objects;
 	int verbose;
 };
 
@@ -33,6 +34,7 @@ static const char help_text[] =
 	"\n"
 	"  -p, --port PATH    port to the host (" DEFAULT_PORT ")\n"
 	"  -f, --foreground   stay in the foreground, as systemd wants it\n"
+	"      --no-objects   hand over no program and no library, whatever the host asks for\n"
 	"  -v, --verbose      log more\n"
 	"      --version      print the version\n"
 	"      --help         print this\n";
@@ -42,6 +44,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	static const struct option longs[] = {
 		{ "port", required_argument, NULL, 'p' },
 		{ "foreground", no_argument, NULL, 'f' },
+		{ "no-objects", no_argument, NULL, 'n' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
@@ -56,6 +59,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'f':
 			o->foreground = 1;
+			break;
+		case 'n':
+			o->no_objects = 1;
 			break;
 		case 'v':
 			o->verbose = 1;
@@ -154,6 +160,7 @@ static int run(const struct options *o)
 		vmp_log(VMP_LOG_ERROR, "not enough memory");
 		return 1;
 	}
+	session.bulk.forbidden = o->no_objects;
 	vmp_port_init(&port, o->port);
 	while (!ended)
 		ended = port.connected ? serve_host(&port, &session, signals) :

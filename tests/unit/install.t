@@ -260,12 +260,14 @@ deaf_life()
 	before=$(everything)
 	runs "... installed" in_root sh -c "$install"
 	runs "... udev was told" asked "udevadm control --reload"
+	runs "... and to look at the agent's port, at no other" asked "udevadm trigger --settle --subsystem-match=virtio-ports --attr-match=name=org[.]vmprof[.]agent[.]0"
 	runs "... and systemd to begin with the module" asked "systemctl start --no-block vmprof-agent"
 	is "... modprobe finds the module" "$(guest_module)" "$now"
 	is "... $kind has no doubt about them" "$(in_root sh -c "$4" 2>&1 | sort)" "$5"
 	runs "... upgraded" in_root sh -c "$upgrade"
 	is "... modprobe finds the later module" "$(guest_module)" "$next"
 	runs "... removed" in_root sh -c "$remove"
+	runs "... udev was told, for that port" asked "udevadm trigger --subsystem-match=virtio-ports --attr-match=name=org[.]vmprof[.]agent[.]0"
 	is "... the module too" "$(guest_module)" none
 	is "... nothing is left" "$(left "$before")" ""
 	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""

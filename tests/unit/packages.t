@@ -89,7 +89,7 @@ done
 mapfile -t linked < <(q vmprof --requires | grep -v -e '^rpmlib(' -e '^libvirt' -e '^/bin/sh$' | sort -u)
 libvirt=("libvirt.so.0()(64bit)" "libvirt-qemu.so.0()(64bit)")
 agent="vmprof-guest-agent = $version-1" cmd="vmprof = $version-1" kernel="kernel-uname-r = $KVER"
-things=(rpm dkms kmod /bin/sh "systemd = 239" "systemd = 238" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
+things=(rpm dkms kmod /bin/sh "systemd = 249" "systemd = 248" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
 	"$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
 {
 	printf '%s\n' "Name: thing" "Version: 1" "Release: 1" "Summary: x" "License: x" "BuildArch: noarch" %description
@@ -140,9 +140,9 @@ requires vmprof-guest-agent-dkms dkms /bin/sh "$agent"
 # where rpm is no package itself, as in a Debian guest, its database knows of nothing that is there
 requires vmprof-guest-agent
 requires "$kmod" "$agent"
-always=rpm requires vmprof-guest-agent "systemd = 239"
+always=rpm requires vmprof-guest-agent "systemd = 249"
 always=rpm requires "$kmod" "$agent" "$kernel" kmod
-runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 238"
+runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 248"
 runs "kmod-vmprof-guest not for another kernel" refused "$kmod" kernel-uname-r rpm "$agent" kmod "kernel-uname-r = 1.0-other"
 for other in "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"; do
 	runs "kmod-vmprof-guest not beside $other" refused "$kmod" vmprof-guest-agent "$other"
@@ -204,7 +204,7 @@ apt_would()
 		"${@/#/$debs/}" 2>&1
 }
 apt_would_not() { ! apt_would "$@"; }
-ours=${prebuilt}_$version-1_amd64.deb agent_deb=vmprof-guest-agent_$version-1_amd64.deb agent_of=vmprof-guest-agent=$version base="systemd=1 udev=1"
+ours=${prebuilt}_$version-1_amd64.deb agent_deb=vmprof-guest-agent_$version-1_amd64.deb agent_of=vmprof-guest-agent=$version base="systemd=249 udev=1"
 if command -v apt-get > /dev/null; then
 	for image in "linux-image-$KVER" "linux-image-$KVER-unsigned" "linux-image-unsigned-$KVER"; do
 		runs "... apt would install it beside $image" apt_would kmod=1 "$image=1" "$agent_of-1" -- "$ours"
@@ -214,6 +214,9 @@ if command -v apt-get > /dev/null; then
 		# shellcheck disable=SC2086
 		runs "... not beside $other" apt_would_not $other -- "$ours"
 	done
+	# shellcheck disable=SC2086
+	runs "... apt would install the agent beside the oldest systemd that it takes" apt_would $base -- "$agent_deb"
+	runs "... not beside an older one" apt_would_not systemd=248 udev=1 -- "$agent_deb"
 	# shellcheck disable=SC2086
 	runs "... with it the agent has all that it recommends" sh -c "! grep '^Recommended packages'" <<< "$(apt_would $base kmod=1 "linux-image-$KVER=1" -- "$agent_deb" "$ours")"
 	# shellcheck disable=SC2086

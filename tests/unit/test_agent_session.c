@@ -282,6 +282,46 @@ static void test_nonsense(void **state)
 	assert_clean();
 }
 
+/* With --no-objects: files are told of and none is handed over, in the next conversation neither */
+static void test_no_objects(void **state)
+{
+	struct vmprof_get_object get = { .file = htole32(1), .len = htole32(UINT32_MAX) };
+	struct {
+		struct vmprof_map map;
+		char path[6];
+	} map_msg = {
+		.map = { .start = htole64(1ULL << 40), .end = htole64((1ULL << 40) + 8192),
+			 .flags = htole16(VMPROF_MAP_VDSO), .path_len = htole32(6) },
+		.path = "[vdso]",
+	};
+	struct vmp_agent_msg m;
+	int round;
+
+	(void)state;
+	if (!vmp_vdso_bytes())
+		skip();
+	agent.bulk.forbidden = 1;
+	for (round = 0; round < 2; round++) {
+		start(1 << 20);
+		agent.symbols.active = 0;
+		module_put(VMPROF_MSG_MAP, &map_msg, sizeof(map_msg.map) + 6);
+		m = hear_type(VMPROF_MSG_FILE);
+		assert_int_equal(m.file.file, 1);
+		assert_int_equal(m.file.bytes, vmp_vdso_bytes());
+		for (get.file = htole32(1); get.file != htole32(3); get.file = htole32(le32toh(get.file) + 1)) {
+			tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+			m = hear_type(VMPROF_MSG_OBJECT);
+			assert_int_equal(m.object.file, le32toh(get.file));
+			assert_int_equal(m.object.status, EPERM);
+			assert_int_equal(m.object.data.len, 0);
+		}
+		get.file = htole32(1 | VMPROF_OBJECT_DEBUG);
+		tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+		assert_int_equal(hear_type(VMPROF_MSG_OBJECT).object.status, EPERM);
+	}
+	assert_clean();
+}
+
 /* LOST tells what grew, and only then. */
 static void test_lost(void **state)
 {
@@ -482,7 +522,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_conversation), T(test_events_are_read_together), T(test_few_writes), T(test_no_wait), T(test_early_stop), T(test_stop_of_nothing),
-		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_lost), T(test_speaks_first),
+		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_no_objects), T(test_lost), T(test_speaks_first),
 		T(test_other_versions), T(test_old_host), T(test_old_host_7), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
 	};
 

@@ -132,20 +132,40 @@ static void need_below(const char *name, const char *key)
 	need(path, key, size_of("lib.so"));
 }
 
+static void hear_ssh(void)
+{
+	struct pollfd p = vmp_carry_poll(&vm);
+
+	if (poll(&p, 1, 20) > 0)
+		vmp_carry_ready(&vm);
+}
+
 /* As the collector's loop does; 1 all is done, 0 not within @seconds */
 static int carry(uint64_t skew_ns, int seconds)
 {
 	uint64_t until = vmp_now_ns() + (uint64_t)seconds * 1000000000;
-	struct pollfd p;
 
 	while (!vmp_carry_step(&vm, vmp_now_ns() + skew_ns)) {
 		if (vmp_now_ns() > until)
 			return 0;
-		p = vmp_carry_poll(&vm);
-		if (poll(&p, 1, 20) > 0)
-			vmp_carry_ready(&vm);
+		hear_ssh();
 	}
 	return 1;
+}
+
+/* The same up to where the agent is asked for what ssh did not find */
+static void carry_to_agent(void)
+{
+	int i;
+
+	vm.agent.fd = -1;
+	vm.agent.state = VMP_AGENT_DONE;
+	vm.agent.ksyms_whole = 1;
+	for (i = 0; i < 3000 && !(vm.fetch.second && vm.fetch.asked_bytes > vm.fetch.got_bytes); i++) {
+		assert_false(vmp_carry_step(&vm, vmp_now_ns()));
+		hear_ssh();
+	}
+	assert_true(vm.fetch.second);
 }
 
 static int files_in_cache(void)
@@ -303,6 +323,81 @@ static void test_refusals(void **state)
 	assert_int_equal(vm.fetch.why[VMP_FETCH_OTHER], 3);
 	assert_int_equal(vm.fetch.why[VMP_FETCH_BLIND], 1);
 	assert_int_equal(files_in_cache(), 1);
+}
+
+/* The agent sends what it is asked for: of @name, if it has it. */
+static void agent_sends(uint32_t file, const char *name)
+{
+	struct vmp_msg_object o = { .file = file, .status = name ? 0 : EACCES };
+	size_t len = 0;
+	char *data = NULL, path[128];
+
+	carry_to_agent();
+	assert_int_equal(vm.fetch.items[vm.fetch.at].file, file);
+	if (name) {
+		snprintf(path, sizeof(path), "%s/%s", dir, name);
+		data = (char *)gen_read(path, &len);
+	}
+	for (o.total = len; vm.fetch.second; ) {
+		o.offset = vm.fetch.got_bytes;
+		o.data.p = data + o.offset;
+		o.data.len = (size_t)(vm.fetch.asked_bytes - o.offset);
+		assert_int_equal(vmp_fetch_object(&vm.fetch, &o, vmp_now_ns()), 1);
+		if (vm.fetch.second && vm.fetch.ask_rest)
+			carry_to_agent();
+	}
+	free(data);
+}
+
+/* A container's files lie elsewhere in the guest's own root, or others lie there: the agent has them. */
+static void test_container(void **state)
+{
+	static const char *const names[] = { "gone.so", "long.so", "other.so", "refused.so", "lib.so" };
+	uint64_t size = size_of("lib.so"), room = 5 * size;
+	char key[64];
+	uint32_t i;
+
+	(void)state;
+	serve();
+	sh("cp lib.so guest/lib.so && cp other.so guest/other.so && truncate -r lib.so guest/other.so && cat lib.so lib.so > guest/long.so");
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char path[256];
+
+		snprintf(path, sizeof(path), "%s/%s", guest, names[i]);
+		snprintf(key, sizeof(key), "u-1/abcd%02x", i + 1);
+		need(path, key, size);
+		vm.fetch.items[i].file = i + 1;
+	}
+	vm.fetch.cache_room = &room;
+	agent_sends(1, "lib.so");
+	agent_sends(2, "lib.so");
+	agent_sends(3, "lib.so");
+	agent_sends(4, NULL);
+	assert_true(carry(0, 60));
+	assert_int_equal(vm.fetch.fetched, 4);
+	assert_int_equal(vm.fetch.failed, 1);
+	assert_int_equal(vm.fetch.why[VMP_FETCH_ABSENT], 1);
+	assert_int_equal(room, 0);
+	assert_string_equal(heard, "");
+	sh("for i in 1 2 3 5; do cmp lib.so cache/u-1/ab/cd0$i || exit 1; done; test ! -e cache/u-1/ab/cd04");
+}
+
+/* An agent that does not send it costs that file; ssh goes on. */
+static void test_silent_agent(void **state)
+{
+	(void)state;
+	serve();
+	sh("cp lib.so guest/lib.so");
+	need_below("lib.so", "u-1/abcd01");
+	vm.fetch.items[0].path[strlen(vm.fetch.items[0].path) - 1] = 'x';
+	need_below("lib.so", "u-1/abcd02");
+	carry_to_agent();
+	vm.fetch.heard_ns -= VMP_FETCH_PATIENCE_NS;
+	assert_false(vmp_carry_step(&vm, vmp_now_ns()));
+	assert_int_equal(vm.fetch.why[VMP_FETCH_SLOW], 1);
+	assert_true(carry(0, 60));
+	assert_int_equal(vm.fetch.fetched, 1);
+	assert_string_equal(heard, "");
 }
 
 static void test_limits(void **state)
@@ -568,6 +663,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_choice), T(test_files), T(test_refusals),
+		T(test_container), T(test_silent_agent),
 		T(test_limits), cmocka_unit_test(test_cut), cmocka_unit_test(test_damaged), T(test_hangs), T(test_gone), T(test_cached), T(test_agent), T(test_ssh),
 	};
 

@@ -31,7 +31,7 @@ undisturbed "... nothing else was begun, ended or restarted"
 ok "erase the module" in_guest rpm -e "$kmod"
 fails "... it is not loaded" loaded
 ok "... the agent runs without it" lab_wait 30 active
-ok "erase the agent" in_guest rpm -e --nodeps $agent
+ok "erase the agent" in_guest rpm -e $agent
 state > /run/lab/after.txt
 is "... nothing is left: no file, no user" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
 undisturbed "... nothing else was ended"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that reboots and one that is destroyed during a session.
 . /src/tests/lab/cases/common.sh
-plan 23
+plan 24
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -38,10 +38,13 @@ ok "libvirtd restarts in the session" lab_wait 120 virsh -q domstate web01
 ok "another domain starts" lab_guest_start web02 --mem 256
 joined() { vmprof status --json | jq -e '[.domains[] | select(.name == "web02" and .samples > 0)] | length == 1'; }
 ok "it joins the session" lab_wait 120 joined
+lab_ssh web01 '/opt/burn/burn-b 300'
 output=$(vmprof stop 2>&1) || bail "stop" "$output"
 like "stop counts its samples" "$output" "^  web02: [1-9][0-9]* in the guest"
-case_report $f || bail "report"
+case_report $f --by process || bail "report"
 is "the report has both by name" "$(case_json '[.domains[].name | select(startswith("web0"))] | sort | join(" ")')" "web01 web02"
+is "the agent of the one that was there before is still heard: a process after the restart is named" \
+	"$(case_json '[.domains[] | select(.name == "web01") | .rows[] | select(.process == "burn-b" and .samples > 100)] | length')" 1
 lab_guest_destroy web02
 
 # --- destroyed

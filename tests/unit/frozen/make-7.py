@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make-7.py FOLDER - the conversation of an agent and of a host of protocol version 7, each message that there is
-but those of an agent without its module. What it wrote lies beside it and never changes: test_hostile.c and
+"""make-7.py FOLDER - the conversations of an agent, of one without its module, and of a host of protocol version 7, each
+message that there is. What it wrote lies beside it and never changes: test_hostile.c and
 test_agent_session.c play it to the other side as it is now. Another version gets files of its own, and a script
 that begins as a copy of this one."""
 import struct
@@ -100,6 +100,47 @@ agent.keep('agent-7-done')
 agent.say(0x8e, struct.pack('<IIQQ', 1, 0, 0, 12) + b'half')
 agent.say(0x8e, struct.pack('<IIQQ', 1, 0, 4, 12) + b'and half')
 agent.keep('agent-7-object')
+
+# What /proc and perf tell: no CR3, a container's place in snapshots only, no maps at an exit, no TASKS; and why there is no module
+ENOENT, NO_MODULE, LAST_WITHOUT_MAPS = 2, 1 << 2, 1 << 3 | 1 << 2
+
+
+def app_by_proc(stream, tsc):
+    stream.say(0x84, proc(tsc, 0, 10, 1, 0, b'app', more=place(3, b'/system.slice/app.service')))
+    stream.say(0x85, a_map(tsc, 0, 10, 0x400000, 0x500000, 0, APP))
+    stream.say(0x85, a_map(tsc + 5, 0, 10, 0x600000, 0x602000, 2, b''))
+
+
+alone = Stream()
+alone.say(0x81, struct.pack('<II16sIIIIQQ', VERSION, 1, b'\x08' * 16, 1 | NO_MODULE, 2, 0, len(release), 1500 + OFFSET,
+                            1700000000000000000) + release + struct.pack('<I', ENOENT))
+alone.keep('agent-7-alone-hello')
+
+alone.say(0x82, token(1, 1550))
+app_by_proc(alone, 1600)
+alone.say(0x83, token(1, 1650))
+alone.say(0x8a, struct.pack('<IIQIIIIQQ32sII', 1, 0, 100, 8, 1, 77, 20, 12, 1600000000, bytes(range(0xa0, 0xb4)), len(APP), 0) + APP)
+alone.say(0x8d, ksyms(SYMBOLS))
+alone.say(0x8f, struct.pack('<QII', 1605 + OFFSET, 10, 0) + b'601000 100 made_by_app\n')
+alone.say(0x86, proc(1700, 0, 20, 10, 0, b''))
+alone.say(0x87, proc(1710, 0, 20, 0, 0, b'short'))
+alone.say(0x85, a_map(1715, 0, 20, 0x400000, 0x500000, 0, APP))
+alone.say(0x88, proc(1725, 0, 20, 0, 0, b'short'))
+alone.say(0x91, struct.pack('<QQ', 1740 + OFFSET, 1730 + OFFSET))
+alone.say(0x8d, ksyms(WITH_MODULE))
+alone.say(0x89, proc(2600, 0, 20, 10, LAST_WITHOUT_MAPS, b''))
+alone.say(0x8b, struct.pack('<Q8Q', 2700 + OFFSET, 3, 0, 0, 0, 0, 0, 0, 0))
+alone.keep('agent-7-alone-events')
+
+alone.say(0x82, token(2, 2800))
+app_by_proc(alone, 2850)
+alone.say(0x83, token(2, 2900))
+alone.say(0x8c, token(2, 2950))
+alone.keep('agent-7-alone-done')
+
+alone.say(0x8e, struct.pack('<IIQQ', 1, 0, 0, 12) + b'half')
+alone.say(0x8e, struct.pack('<IIQQ', 1, 0, 4, 12) + b'and half')
+alone.keep('agent-7-alone-object')
 
 host = Stream()
 host.say(0x01, struct.pack('<IIQQ', VERSION, 1, 0x1234, 0x100000))
