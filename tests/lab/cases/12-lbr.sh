@@ -242,6 +242,7 @@ case_quiet web01
 # three of a pCPU's six: two are left that sample, and not four
 c=/out/counters.vmprof
 rm -f $c
+case_guest_run web01 "/opt/burn/shor 33 600"
 ringdump hold 3 > /run/lab/held 2>&1 &
 holder=$!
 lab_wait 60 grep -q held /run/lab/held
@@ -251,6 +252,7 @@ is "start --lbr any there says in a line what it goes without" "$(grep -c 'no sa
 is "... and does" "$(vmprof status --json | jq .instruction_period)" 0
 case_samples 100
 ok "stop" vmprof stop
+case_quiet web01
 kill $holder
 wait $holder
 # the third counter counts cycles: without instructions windows have no scale
