@@ -139,7 +139,7 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (e->source == VMP_SOURCE_CPI)
 		fputs("    the share of time needs the event cycles, and samples with counters\n", out);
 	fprintf(out, "  p50, p95: of the cycles in single windows, by %s\n",
-		e->source == VMP_SOURCE_LBR ? "the processor" : "equation 1");
+		vmp_estimate_spread(e) == VMP_SOURCE_LBR ? "the processor" : "equation 1");
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
@@ -216,6 +216,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 		return;
 	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
 	vmp_json_str(out, vmp_about_source(e->source));
-	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"far_from_equation_1\":%" PRIu32 "},\n",
-		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period, e->doubted);
+	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\",\"far_from_equation_1\":%" PRIu32 "},\n",
+		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
+		vmp_source_key(vmp_estimate_spread(e)), e->doubted);
 }

@@ -38,6 +38,9 @@ json 'all(b["cycles_error"] > 0.999 * abs(b["cycles"] - b["cycles_cpi"]) and b["
 ok $? "errors hold the difference of the two estimates"
 json 'all(b["by"] == "time" or b["samples"] < 4 for b in d["blocks"])'; ok $? "each block says by what"
 json 'all(b["cycles_error"] is not None or b["seen"] < 16 for b in d["blocks"])'; ok $? "each block that was seen often enough has an error, by whatever"
+json 'd["estimator"]["percentiles"] == "cpi" and all(b["percentiles_by"] == "cpi" and (b["seen"] < 16) == (b["cycles_cpi_error"] is None) for b in d["blocks"]) and any(b["by"] == "time" and b["cycles_cpi_error"] > 0 and b["cycles_cpi_error"] != b["cycles_error"] for b in d["blocks"])'
+ok $? "so has equation 1, where cycles are by time, too; and it says that percentiles are by it"
+run blocks "$capture" && grep -qE ' Eq\.1 +p50\(Eq\.1\) +p95\(Eq\.1\) ' "$tmp/out" && grep -q 'p50, p95: .*, by equation 1$' "$tmp/out"; ok $? "... in their titles"
 run blocks "$capture" && grep -qE '^ *%Time +Samples +Runs +\+- +Cycles +\+- ' "$tmp/out"; ok $? "the text has the error of runs beside them, too"
 run blocks --json "$capture"
 run blocks --csv --function helper --sort cycles "$capture"; ok $? "vmprof blocks --csv --function --sort"
@@ -207,6 +210,9 @@ cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1
 sys.exit(0 if moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
 END
 ok $? "with exits and steal; a block that is cut has its length and its cycles"
+run blocks "$moments" && grep -qE ' Eq\.1 +p50\(LBR\) +p95\(LBR\) ' "$tmp/out"; ok $? "percentiles are by the processor's cycles where it has them"
+run blocks --json "$moments" && json 'd["estimator"]["percentiles"] == "lbr" and d["blocks"] and all(b["percentiles_by"] == "lbr" and b["cycles_cpi_error"] is None for b in d["blocks"])'
+ok $? "... and then nothing tells the error of equation 1"
 run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
 run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
 # of two guests with the same program: one file, with the branches of both

@@ -147,6 +147,23 @@ static void mixed_program(void)
 	prog.insn[call >> 16].target = prog.insn[call & 0xffff].target = f;
 }
 
+/* Equation 1 has its error beside another source's, from the CPI of samples; none where cycles of single runs are the processor's */
+static void compare_equation1(int has)
+{
+	double alike = (double)set->totals.steps / (double)set->totals.with_branches, want;
+	int known = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_estimate *e = &estimates->block[i];
+
+		want = has ? vmp_spread_error(&measure->spreads, i, alike) : NAN;
+		assert_true(isnan(want) ? isnan(e->cpi_spread) : e->cpi_spread == want && want > 0);
+		known += e->source != VMP_SOURCE_CPI && !isnan(e->cpi_spread);
+	}
+	assert_true(has ? known >= 6 : !known);
+}
+
 static void test_mixed(void **state)
 {
 	const struct prog_run run = {
@@ -162,6 +179,7 @@ static void test_mixed(void **state)
 	assert_true(v.compared >= 7);
 	assert_true(v.worst < 0.03);
 	assert_true(fmax(-v.cpi_from, v.cpi_to) > 0.5);
+	compare_equation1(1);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], set->totals.steps);
 	assert_int_equal(set->totals.landed, 20000);
 	assert_true(estimates->doubted > 0 && estimates->doubted < set->blocks.nr);
@@ -611,6 +629,7 @@ static void test_own_cycles(void **state)
 	assert_true(v.compared >= 6);
 	assert_true(v.worst < 0.001);
 	compare_spread();
+	compare_equation1(0);
 }
 
 /* Eight runs of 4 cycles, eight of 8, counted or listed: a deviation of 2; each for itself, and four as one */
