@@ -30,6 +30,7 @@ json 'd["estimator"]["far_from_equation_1"] == sum(b["by"] == "time" and not 0.5
 ok $? "JSON, too"
 json 'd["estimator"]["used"] == "time" and d["estimator"]["runs_from"] == "branches" and d["totals"]["steps"] == 60000'
 ok $? "JSON has the estimator and totals"
+json 'd["totals"]["instruction_not_known"] == 0' && ! grep -q 'though nothing tells' "$tmp/out"; ok $? "of code in functions it is known where instructions begin"
 json 'len(d["blocks"]) == d["totals"]["blocks"] == 9 and abs(sum(b["percent"] for b in d["blocks"]) - 100) < 0.1'
 ok $? "the blocks' shares make 100 %"
 json 'all(b["samples"] < 200 or abs(b["cycles"] - {8: (96, 13), 5: (2,), 11: (36,), 9: (38,)}[b["instructions"]][b["start"] != "0x1000" and b["instructions"] == 8]) < 4 * max(0, b["cycles_error"] ** 2 - (b["cycles"] - b["cycles_cpi"]) ** 2) ** 0.5 + 0.03 * b["cycles"] for b in d["blocks"])'
