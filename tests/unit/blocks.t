@@ -216,6 +216,10 @@ run blocks --json "$moments" && json 'd["estimator"]["percentiles"] == "lbr" and
 ok $? "... and then nothing tells the error of equation 1"
 run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
 run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
+run annotate --domain web01 small "$moments" && grep -q '^small in prog, web01: 5 samples, ' "$tmp/out" &&
+	run annotate --domain web01 --vcpu 0 small "$moments" && grep -q '^small in prog, web01: 4 samples, ' "$tmp/out" &&
+	run annotate --domain web01 --vcpu 1 small "$moments" && grep -q '^small in prog, web01: 1 samples, 100.00% of all$' "$tmp/out"
+ok $? "annotate --vcpu has the samples of that vCPU alone"
 # of two guests with the same program: one file, with the branches of both
 bolt_branches() { run export --format bolt "$@" -o "$tmp/both" "$moments" && cat "$tmp"/both/*.preagg | awk '/^B/ { n += $4 } END { print n + 0 }'; rm -rf "$tmp/both"; }
 one=$(bolt_branches --domain web01) two=$(bolt_branches --domain web02) both=$(bolt_branches)
