@@ -178,8 +178,7 @@ int cmd_annotate(int argc, char **argv)
 		.about = "Print the code of a function with samples, runs and cycles of each instruction and block,\n"
 			 "and source lines where there is debugging information.",
 		.opts = opts,
-		.more = "FUNCTION may be a pattern as in the shell.  Without FILE the latest capture is read.\n"
-			"--vcpu chooses the samples that runs and cycles come from.",
+		.more = "FUNCTION may be a pattern as in the shell.  Without FILE the latest capture is read.",
 		.args_max = 2,
 	};
 	struct branch_data d;

@@ -2,6 +2,7 @@
 /* cmd-blocks.c - vmprof blocks: the time of every block of instructions. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "branchargs.h"
 #include "cmd.h"
@@ -10,8 +11,8 @@
 #include "util/log.h"
 
 enum column {
-	SHARE, SAMPLES, RUNS, RUNS_ERROR, CYCLES, ERROR, BY, INSNS, CPI, TIME, LBR, EQUATION1, P50, P95, SEEN, MISSED,
-	AFTER, AFTER_SAMPLES, AFTER_CYCLES, AFTER_ERROR, ELSE_SAMPLES, ELSE_CYCLES, ELSE_ERROR,
+	SHARE, SAMPLES, RUNS, RUNS_ERROR, CYCLES, ERROR, BY, INSNS, CPI, TIME, LBR, EQUATION1, EQUATION1_ERROR, P50, P95, SPREAD,
+	SEEN, MISSED, AFTER, AFTER_SAMPLES, AFTER_CYCLES, AFTER_ERROR, ELSE_SAMPLES, ELSE_CYCLES, ELSE_ERROR,
 	START, END, FUNCTION, MODULE, SIDE, DOMAIN, COLUMNS
 };
 
@@ -28,8 +29,10 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[TIME] = { "cycles_time", "Cycles(time)", VMP_SHEET_REAL, 2, VMP_SHEET_HIDDEN },
 	[LBR] = { "cycles_lbr", "LBR", VMP_SHEET_REAL, 2 },
 	[EQUATION1] = { "cycles_cpi", "Eq.1", VMP_SHEET_REAL, 2 },
-	[P50] = { "p50", "p50", VMP_SHEET_REAL, 1 },
-	[P95] = { "p95", "p95", VMP_SHEET_REAL, 1 },
+	[EQUATION1_ERROR] = { "cycles_cpi_error", "+-(Eq.1)", VMP_SHEET_REAL, 2, VMP_SHEET_HIDDEN },
+	[P50] = { "p50", "p50(Eq.1)", VMP_SHEET_REAL, 1 },
+	[P95] = { "p95", "p95(Eq.1)", VMP_SHEET_REAL, 1 },
+	[SPREAD] = { "percentiles_by", "Percentiles", VMP_SHEET_TEXT, 0, VMP_SHEET_HIDDEN },
 	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0, VMP_SHEET_HIDDEN },
 	[MISSED] = { "mispredicted", "%Missed", VMP_SHEET_REAL, 2 },
 	[AFTER] = { "after_mispredicted", "%After", VMP_SHEET_REAL, 2 },
@@ -91,6 +94,8 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case CPI: cell->real = b->insns ? e->cycles[e->source] / b->insns : NAN; break;
 	case TIME: cell->real = e->cycles[VMP_SOURCE_TIME]; break;
 	case EQUATION1: cell->real = e->cycles[VMP_SOURCE_CPI]; break;
+	case EQUATION1_ERROR: cell->real = e->cpi_spread; break;
+	case SPREAD: cell->text = vmp_source_key(vmp_estimate_spread(d->estimates)); break;
 	case LBR: cell->real = e->cycles[VMP_SOURCE_LBR]; break;
 	case SEEN: cell->real = b->n; break;
 	case MISSED: cell->real = percent(b->mispredicted, b->n); break;
@@ -163,10 +168,16 @@ static uint32_t hidden(const struct branch_data *d)
 static int show(const struct branch_data *d, const void *arg)
 {
 	const struct branch_args *a = arg;
-	struct vmp_sheet s = { .columns = columns, .nr = COLUMNS, .cell = cell, .arg = (void *)d };
+	struct vmp_sheet_column titled[COLUMNS];
+	struct vmp_sheet s = { .columns = titled, .nr = COLUMNS, .cell = cell, .arg = (void *)d };
 	uint32_t i;
 	int ret;
 
+	memcpy(titled, columns, sizeof(titled));
+	if (vmp_estimate_spread(d->estimates) == VMP_SOURCE_LBR) {
+		titled[P50].title = "p50(LBR)";
+		titled[P95].title = "p95(LBR)";
+	}
 	s.rows = malloc((d->set->blocks.nr + 1) * sizeof(*s.rows));
 	if (!s.rows) {
 		vmp_err("out of memory");

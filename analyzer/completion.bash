@@ -36,7 +36,7 @@ _vmprof()
 		case ${COMP_WORDS[1]} in
 		blocks)
 			list='percent samples runs runs_error cycles cycles_error by instructions cpi cycles_time cycles_lbr
-				cycles_cpi p50 p95 seen mispredicted after_mispredicted
+				cycles_cpi cycles_cpi_error p50 p95 percentiles_by seen mispredicted after_mispredicted
 				samples_mispredicted cycles_mispredicted cycles_mispredicted_error
 				samples_predicted cycles_predicted cycles_predicted_error start end function module side domain'
 			;;

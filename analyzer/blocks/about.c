@@ -51,7 +51,7 @@ void vmp_about_head(FILE *out, const struct vmp_set *set, const char *path)
 
 static int any_flaw(const struct vmp_set_totals *t)
 {
-	return t->steps != t->flaw[VMP_FLAW_NONE] || t->switched;
+	return t->steps != t->flaw[VMP_FLAW_NONE] || t->switched || t->unbound;
 }
 
 static void flaws(FILE *out, const struct vmp_set *set)
@@ -64,6 +64,9 @@ static void flaws(FILE *out, const struct vmp_set *set)
 	for (i = VMP_FLAW_NONE + 1; i < VMP_FLAW_NR; i++)
 		if (t->flaw[i])
 			fprintf(out, "  %10" PRIu64 " not used: %s\n", t->flaw[i], vmp_flaw_text(i));
+	if (t->unbound)
+		fprintf(out, "  %10" PRIu64 " used, though nothing tells whether their instruction begins there: in no known function, or behind data\n",
+			t->unbound);
 	if (t->switched)
 		fprintf(out, "  %10" PRIu64 " branches left out: %s\n", t->switched,
 			vmp_flaw_text(VMP_FLAW_SWITCHED));
@@ -139,7 +142,7 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (e->source == VMP_SOURCE_CPI)
 		fputs("    the share of time needs the event cycles, and samples with counters\n", out);
 	fprintf(out, "  p50, p95: of the cycles in single windows, by %s\n",
-		e->source == VMP_SOURCE_LBR ? "the processor" : "equation 1");
+		vmp_estimate_spread(e) == VMP_SOURCE_LBR ? "the processor" : "equation 1");
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
@@ -199,6 +202,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	count(out, "with_branches", t->with_branches);
 	count(out, "branches", t->entries);
 	count(out, "steps", t->steps);
+	count(out, "instruction_not_known", t->unbound);
 	count(out, "landed", t->landed);
 	count(out, "astray", t->astray);
 	count(out, "without_branch", t->alone);
@@ -216,6 +220,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 		return;
 	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
 	vmp_json_str(out, vmp_about_source(e->source));
-	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"far_from_equation_1\":%" PRIu32 "},\n",
-		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period, e->doubted);
+	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\",\"far_from_equation_1\":%" PRIu32 "},\n",
+		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
+		vmp_source_key(vmp_estimate_spread(e)), e->doubted);
 }

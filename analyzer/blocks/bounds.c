@@ -125,37 +125,43 @@ static void take_function(struct vmp_bounds *b, uint32_t object, uint64_t start,
 	b->ways.nr = b->followed = b->at = 0;
 }
 
-/* Offset of a point in its function, which is taken; 0: it begins there, or nothing is known */
-static uint32_t take_point(struct vmp_bounds *b, const struct vmp_point *x)
+/* Offset of a point in its function, which is taken; 0: it begins there, or nothing is known: @known */
+static uint32_t take_point(struct vmp_bounds *b, const struct vmp_point *x, int *known)
 {
 	uint64_t start, end, at;
 
-	if (!function_at(b->p, x, &start, &end))
+	*known = function_at(b->p, x, &start, &end);
+	if (!*known)
 		return 0;
 	at = x->addr - start;
 	if (at && (b->object != x->object || b->start != start))
 		take_function(b, x->object, start, end);
-	return at < b->bytes ? (uint32_t)at : 0;
+	*known = !at || at < b->bytes;
+	return *known ? (uint32_t)at : 0;
 }
 
 static int look_at(struct vmp_bounds *b, struct vmp_point *x)
 {
-	uint32_t at = take_point(b, x);
-	int err = at ? follow(b, at) : 0;
+	int known, err;
+	uint32_t at = take_point(b, x, &known);
 
+	x->unbound = !known;
 	if (!at)
 		return 0;
+	err = follow(b, at);
 	if (!err && b->map[at] == BYTE_NEW)
 		go_through(b, at);
 	if (b->map[at] == BYTE_WITHIN || b->map[at] == BYTE_ORDER_WITHIN)
 		x->flaw = VMP_FLAW_MIDDLE;
+	x->unbound = b->map[at] == BYTE_UNSURE;
 	return err;
 }
 
 int vmp_bounds_goes_on(struct vmp_bounds *b, uint32_t point)
 {
 	const struct vmp_point *x = &b->p->points.v[point];
-	uint32_t at = take_point(b, x), i;
+	int known;
+	uint32_t at = take_point(b, x, &known), i;
 	enum vmp_flow flow;
 
 	if (!at || b->code[at - 1] == NOP || follow(b, b->bytes) || b->map[at] != BYTE_FIRST)

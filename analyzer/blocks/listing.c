@@ -36,6 +36,19 @@ static int matches(const struct work *w, const struct vmp_point *p)
 
 /* ---------------------------------------------------------------- samples */
 
+#define OTHER_VCPU	1U	/* split[0] of samples that are not of the vCPU that was asked for */
+
+static int tell_vcpu(void *arg, struct vmp_model *m, const struct vmprof_sample *s, const struct vmp_origin *from,
+		     uint32_t split[2])
+{
+	const struct work *w = arg;
+	int vcpu = w->set->choice.vcpu;
+
+	(void)from;
+	split[0] = vcpu >= 0 && vmp_origin_vcpu(m, s) != (uint32_t)vcpu ? OTHER_VCPU : 0;
+	return 0;
+}
+
 static int on_place(void *arg, const struct vmp_gather_space *s, const struct vmp_place *place,
 		    const struct vmp_gathered *g)
 {
@@ -45,7 +58,7 @@ static int on_place(void *arg, const struct vmp_gather_space *s, const struct vm
 	int err;
 
 	(void)place;
-	if (s->second || s->from.kind == VMP_KIND_GUEST_NESTED || s->from.kind > VMP_KIND_VMM_USER ||
+	if (s->second || s->split[0] == OTHER_VCPU || s->from.kind == VMP_KIND_GUEST_NESTED || s->from.kind > VMP_KIND_VMM_USER ||
 	    !vmp_set_wanted(w->set, &s->from))
 		return 0;
 	w->out->samples += g->samples;
@@ -324,7 +337,7 @@ int vmp_listings_create(struct vmp_listings **out, struct vmp_set *set, const st
 			const char *function, const char *module)
 {
 	struct work w = { .set = set, .e = e, .function = function, .module = module };
-	const struct vmp_gather g = { .place = on_place, .restart = on_restart, .arg = &w, .by_address = 1 };
+	const struct vmp_gather g = { .split = tell_vcpu, .place = on_place, .restart = on_restart, .arg = &w, .by_address = 1 };
 	uint32_t i;
 	int err;
 

@@ -50,6 +50,7 @@ struct vmp_point {
 	enum vmp_flaw flaw;	/* why there is no code there */
 	uint64_t addr;		/* in the object; where that has no code, as the CPU had it */
 	uint64_t seen;		/* as the CPU had it, where it was first met */
+	int unbound;		/* its code is here, and nothing tells where instructions begin there */
 	uint32_t function, module;	/* string numbers */
 };
 

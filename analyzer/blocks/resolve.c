@@ -172,6 +172,14 @@ static int block_of(struct vmp_set *set, struct vmp_unit *u, uint32_t insns)
 	return err;
 }
 
+/* Nothing has told whether an instruction begins at one of its places */
+static int is_unbound(const struct vmp_set *set, const struct vmp_unit *u)
+{
+	const struct vmp_point *p = set->points.points.v;
+
+	return p[u->start].unbound || (u->end != VMP_NONE && p[u->end].unbound) || (u->next != VMP_NONE && p[u->next].unbound);
+}
+
 static void add_counts(struct vmp_set *set, struct vmp_unit *u, const struct vmp_raw *raw)
 {
 	struct vmp_block_code *b = u->block == VMP_NONE ? NULL : &set->blocks.v[u->block];
@@ -182,6 +190,8 @@ static void add_counts(struct vmp_set *set, struct vmp_unit *u, const struct vmp
 		return;
 	set->totals.steps += raw->n;
 	set->totals.flaw[u->flaw] += raw->n;
+	if (!u->flaw && is_unbound(set, u))
+		set->totals.unbound += raw->n;
 	if (!b)
 		return;
 	b->n += raw->n;

@@ -82,6 +82,7 @@ struct vmp_set_totals {
 	uint64_t user_only;		/* samples without kernel branches: switches are not seen */
 	uint64_t steps;			/* with a start: pairs of neighbouring branches */
 	uint64_t flaw[VMP_FLAW_NR];	/* steps, by why they are not used; NONE: they are */
+	uint64_t unbound;		/* of those that are used, with an end or a target of which nothing tells whether an instruction begins there */
 	uint64_t landed, astray;	/* samples in a block, and those of which that is not known */
 	uint64_t alone, placed;		/* samples that no branch leads to, and of these those with a block by their address */
 	uint32_t branches;		/* VMPROF_LBR_* of all records together */

@@ -30,6 +30,7 @@ json 'd["estimator"]["far_from_equation_1"] == sum(b["by"] == "time" and not 0.5
 ok $? "JSON, too"
 json 'd["estimator"]["used"] == "time" and d["estimator"]["runs_from"] == "branches" and d["totals"]["steps"] == 60000'
 ok $? "JSON has the estimator and totals"
+json 'd["totals"]["instruction_not_known"] == 0' && ! grep -q 'though nothing tells' "$tmp/out"; ok $? "of code in functions it is known where instructions begin"
 json 'len(d["blocks"]) == d["totals"]["blocks"] == 9 and abs(sum(b["percent"] for b in d["blocks"]) - 100) < 0.1'
 ok $? "the blocks' shares make 100 %"
 json 'all(b["samples"] < 200 or abs(b["cycles"] - {8: (96, 13), 5: (2,), 11: (36,), 9: (38,)}[b["instructions"]][b["start"] != "0x1000" and b["instructions"] == 8]) < 4 * max(0, b["cycles_error"] ** 2 - (b["cycles"] - b["cycles_cpi"]) ** 2) ** 0.5 + 0.03 * b["cycles"] for b in d["blocks"])'
@@ -38,6 +39,9 @@ json 'all(b["cycles_error"] > 0.999 * abs(b["cycles"] - b["cycles_cpi"]) and b["
 ok $? "errors hold the difference of the two estimates"
 json 'all(b["by"] == "time" or b["samples"] < 4 for b in d["blocks"])'; ok $? "each block says by what"
 json 'all(b["cycles_error"] is not None or b["seen"] < 16 for b in d["blocks"])'; ok $? "each block that was seen often enough has an error, by whatever"
+json 'd["estimator"]["percentiles"] == "cpi" and all(b["percentiles_by"] == "cpi" and (b["seen"] < 16) == (b["cycles_cpi_error"] is None) for b in d["blocks"]) and any(b["by"] == "time" and b["cycles_cpi_error"] > 0 and b["cycles_cpi_error"] != b["cycles_error"] for b in d["blocks"])'
+ok $? "so has equation 1, where cycles are by time, too; and it says that percentiles are by it"
+run blocks "$capture" && grep -qE ' Eq\.1 +p50\(Eq\.1\) +p95\(Eq\.1\) ' "$tmp/out" && grep -q 'p50, p95: .*, by equation 1$' "$tmp/out"; ok $? "... in their titles"
 run blocks "$capture" && grep -qE '^ *%Time +Samples +Runs +\+- +Cycles +\+- ' "$tmp/out"; ok $? "the text has the error of runs beside them, too"
 run blocks --json "$capture"
 run blocks --csv --function helper --sort cycles "$capture"; ok $? "vmprof blocks --csv --function --sort"
@@ -207,8 +211,15 @@ cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1
 sys.exit(0 if moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
 END
 ok $? "with exits and steal; a block that is cut has its length and its cycles"
+run blocks "$moments" && grep -qE ' Eq\.1 +p50\(LBR\) +p95\(LBR\) ' "$tmp/out"; ok $? "percentiles are by the processor's cycles where it has them"
+run blocks --json "$moments" && json 'd["estimator"]["percentiles"] == "lbr" and d["blocks"] and all(b["percentiles_by"] == "lbr" and b["cycles_cpi_error"] is None for b in d["blocks"])'
+ok $? "... and then nothing tells the error of equation 1"
 run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
 run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
+run annotate --domain web01 small "$moments" && grep -q '^small in prog, web01: 5 samples, ' "$tmp/out" &&
+	run annotate --domain web01 --vcpu 0 small "$moments" && grep -q '^small in prog, web01: 4 samples, ' "$tmp/out" &&
+	run annotate --domain web01 --vcpu 1 small "$moments" && grep -q '^small in prog, web01: 1 samples, 100.00% of all$' "$tmp/out"
+ok $? "annotate --vcpu has the samples of that vCPU alone"
 # of two guests with the same program: one file, with the branches of both
 bolt_branches() { run export --format bolt "$@" -o "$tmp/both" "$moments" && cat "$tmp"/both/*.preagg | awk '/^B/ { n += $4 } END { print n + 0 }'; rm -rf "$tmp/both"; }
 one=$(bolt_branches --domain web01) two=$(bolt_branches --domain web02) both=$(bolt_branches)

@@ -147,6 +147,23 @@ static void mixed_program(void)
 	prog.insn[call >> 16].target = prog.insn[call & 0xffff].target = f;
 }
 
+/* Equation 1 has its error beside another source's, from the CPI of samples; none where cycles of single runs are the processor's */
+static void compare_equation1(int has)
+{
+	double alike = (double)set->totals.steps / (double)set->totals.with_branches, want;
+	int known = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_estimate *e = &estimates->block[i];
+
+		want = has ? vmp_spread_error(&measure->spreads, i, alike) : NAN;
+		assert_true(isnan(want) ? isnan(e->cpi_spread) : e->cpi_spread == want && want > 0);
+		known += e->source != VMP_SOURCE_CPI && !isnan(e->cpi_spread);
+	}
+	assert_true(has ? known >= 6 : !known);
+}
+
 static void test_mixed(void **state)
 {
 	const struct prog_run run = {
@@ -162,6 +179,7 @@ static void test_mixed(void **state)
 	assert_true(v.compared >= 7);
 	assert_true(v.worst < 0.03);
 	assert_true(fmax(-v.cpi_from, v.cpi_to) > 0.5);
+	compare_equation1(1);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], set->totals.steps);
 	assert_int_equal(set->totals.landed, 20000);
 	assert_true(estimates->doubted > 0 && estimates->doubted < set->blocks.nr);
@@ -611,6 +629,7 @@ static void test_own_cycles(void **state)
 	assert_true(v.compared >= 6);
 	assert_true(v.worst < 0.001);
 	compare_spread();
+	compare_equation1(0);
 }
 
 /* Eight runs of 4 cycles, eight of 8, counted or listed: a deviation of 2; each for itself, and four as one */
@@ -1293,6 +1312,38 @@ static void test_returns(void **state)
 			assert_int_equal(!set->units.v[i].flaw, insn_at(set->units.v[i].next) != 5 && insn_at(set->units.v[i].next) != 2);
 }
 
+/* Code that is in no function: used whatever its address is, and counted */
+static void test_unbound(void **state)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out;
+
+	(void)state;
+	prog_plain(&prog, 3, 1, 1);			/* 0 .. 2 */
+	prog_jump(&prog, PROG_JUMP, 0, 0, 0);		/* 3 */
+	prog_plain(&prog, 2, 1, 1);			/* 4, 5 */
+	prog.insn[4].function = "main";
+	prog_jump(&prog, PROG_JUMP, 4, 0, 0);		/* 6 */
+	prog_assemble(&prog);
+	prog_install(&g, &prog, dir);
+	gen_agent_flush(&g, GEN_VM, 3000);
+	put((struct prog_branch[]){ { AT(6), AT(4) }, { AT(6), AT(4) } }, 2);
+	put((struct prog_branch[]){ { AT(3), AT(0) }, { AT(3), AT(0) } }, 2);
+	put((struct prog_branch[]){ { AT(3), AT(0) }, { AT(3), AT(0) + 1 } }, 2);
+	load_small();
+	assert_int_equal(set->totals.steps, 3);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 3);
+	assert_int_equal(set->totals.unbound, 2);
+	out = open_memstream(&text, &len);
+	vmp_about_notes(out, set, NULL);
+	vmp_about_json(out, set, NULL, "x");
+	fclose(out);
+	assert_non_null(strstr(text, " 2 used, though nothing tells whether their instruction begins there"));
+	assert_non_null(strstr(text, "\"instruction_not_known\":2,"));
+	free(text);
+}
+
 /* Where a processor fused instructions with a branch, its record names the first of them */
 static void test_fused(void **state)
 {
@@ -1726,6 +1777,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flaws, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unbound, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_returns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_from_only, setup, teardown),
