@@ -94,7 +94,7 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	case CPI: cell->real = b->insns ? e->cycles[e->source] / b->insns : NAN; break;
 	case TIME: cell->real = e->cycles[VMP_SOURCE_TIME]; break;
 	case EQUATION1: cell->real = e->cycles[VMP_SOURCE_CPI]; break;
-	case EQUATION1_ERROR: cell->real = e->cpi_spread; break;
+	case EQUATION1_ERROR: cell->real = vmp_estimate_cpi_error(d->estimates, row); break;
 	case SPREAD: cell->text = vmp_source_key(vmp_estimate_spread(d->estimates)); break;
 	case LBR: cell->real = e->cycles[VMP_SOURCE_LBR]; break;
 	case SEEN: cell->real = b->n; break;

@@ -395,18 +395,25 @@ static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp
  * The processor measures each run; by equation 1 all runs in a window have the CPI of one sample.  What is kept of
  * single runs is by the processor where the whole is.
  */
-static void spread(const struct vmp_estimates *e, uint32_t block)
+double vmp_estimate_cpi_error(const struct vmp_estimates *e, uint32_t block)
 {
 	const struct vmp_set_totals *t = &e->m->set->totals;
-	struct vmp_estimate *b = &e->block[block];
 
-	b->runs_spread = b->cpi_spread = NAN;
-	if (vmp_estimate_spread(e) == VMP_SOURCE_CPI && !isnan(b->cycles[VMP_SOURCE_CPI]) && t->with_branches)
-		b->cpi_spread = vmp_spread_error(&e->m->spreads, block, (double)t->steps / (double)t->with_branches);
-	if (b->source == VMP_SOURCE_LBR)
-		b->runs_spread = vmp_spread_error(&e->m->spreads, block, 1);
-	else if (b->source == VMP_SOURCE_CPI)
-		b->runs_spread = b->cpi_spread;
+	if (vmp_estimate_spread(e) != VMP_SOURCE_CPI || isnan(e->block[block].cycles[VMP_SOURCE_CPI]) || !t->with_branches)
+		return NAN;
+	return vmp_spread_error(&e->m->spreads, block, (double)t->steps / (double)t->with_branches);
+}
+
+static double runs_spread(const struct vmp_estimates *e, uint32_t block)
+{
+	switch (e->block[block].source) {
+	case VMP_SOURCE_LBR:
+		return vmp_spread_error(&e->m->spreads, block, 1);
+	case VMP_SOURCE_CPI:
+		return vmp_estimate_cpi_error(e, block);
+	default:
+		return NAN;
+	}
 }
 
 /* Which figure the summary uses for a block */
@@ -432,7 +439,7 @@ static void choose(struct vmp_estimates *e)
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)
 				e->block_without[g][i] = NAN;
 		}
-		spread(e, i);
+		b->runs_spread = runs_spread(e, i);
 		part(&e->m->set->blocks.v[i], b);
 		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
 	}

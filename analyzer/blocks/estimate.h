@@ -31,7 +31,6 @@ struct vmp_estimate {
 	double error;		/* standard error of cycles[VMP_SOURCE_TIME]; NAN unknown */
 	double doubt, executions_doubt;	/* parts of cycles and of executions that all these errors hold besides chance */
 	double runs_spread;	/* the same of another source in use, from how far single runs lie apart; NAN unknown */
-	double cpi_spread;	/* the same of cycles[VMP_SOURCE_CPI], whichever is in use; NAN unknown */
 	enum vmp_source source;	/* the one in use */
 };
 
@@ -63,6 +62,9 @@ static inline enum vmp_source vmp_estimate_spread(const struct vmp_estimates *e)
 {
 	return e->source == VMP_SOURCE_LBR ? VMP_SOURCE_LBR : VMP_SOURCE_CPI;
 }
+
+/** vmp_estimate_cpi_error() - The standard error of a block's cycles[VMP_SOURCE_CPI], whichever is in use; NAN unknown. */
+double vmp_estimate_cpi_error(const struct vmp_estimates *e, uint32_t block);
 
 /** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group.  NAN: one of these is unknown. */
 double vmp_error_of(const double without[VMP_GROUPS]);

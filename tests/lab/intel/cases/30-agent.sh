@@ -106,7 +106,7 @@ ok "... and up, with its agent" lab_wait 300 grep -q ready /out/isolated.console
 ok "... with PCIDs in its CR3s" grep -q "CR3s have PCIDs" /out/isolated.console
 ok "... and two halves of its page tables" grep -q "page tables are isolated" /out/isolated.console
 # the CR3s themselves: user code has bit 12 and a PCID with bit 11 below it, the kernel neither, but a PCID, too
-ringdump dump -p "$(cat /run/libvirt/qemu/small.pid)" -t -n 2000000 -s 20 >cr3s 2>&1
+ringdump dump -p "$(cat /run/libvirt/qemu/small.pid)" -t -n 2000000 -s 20 >/run/lab/cr3s 2>&1
 # halves CPL - samples of it whose CR3 has a PCID, and is of the user's half, and of the kernel's
 halves()
 {
@@ -117,7 +117,7 @@ halves()
 		elif [ $((cr3 & 0x1800)) = 0 ] && [ $((cr3 & 0x7ff)) != 0 ]; then
 			kernel=$((kernel + 1))
 		fi
-	done < <(sed -n "s/.* mode=0 .* cpl=$1 .* cr3=\([^ ]*\) .*/\1/p" cr3s)
+	done < <(sed -n "s/.* mode=0 .* cpl=$1 .* cr3=\([^ ]*\) .*/\1/p" /run/lab/cr3s)
 	echo "$user $kernel"
 }
 read -r user kernel <<<"$(halves 3)"
