@@ -318,7 +318,7 @@ else
 	# its other reader takes perf script's text
 	run export --format perf-script --brstack -o "$tmp/brstack" "$tmp/lines.dir/stepped.vmprof" &&
 		"$profgen" --binary="$tmp/lines" --perfscript="$tmp/brstack" --format=text --output="$tmp/brstack.text" > "$tmp/out" 2> "$tmp/err"
-	[ $? = 0 ] && ! grep -qE 'Invalid|Cannot|No relevant|No samples|([1-9]|0\.[1-9])[0-9.]*%' "$tmp/err" && [ "$(functions "$tmp/brstack.text")" = 9 ]; ok $? "and perf-script's with --brstack, as it is"
+	[ $? = 0 ] && ! grep -qE 'Invalid|Cannot|No relevant|No samples|(^|[^0-9.])([1-9]|0\.[1-9])[0-9.]*%' "$tmp/err" && [ "$(functions "$tmp/brstack.text")" = 9 ]; ok $? "and perf-script's with --brstack, as it is"
 	# the first of the two leaves out what fits neither mappings nor code
 	python3 - "$tmp/profgen.text" "$tmp/brstack.text" << 'END'
 import re, sys
