@@ -13,7 +13,7 @@ is "... agent and module" "$(installed)" "$kmod-1 $agent-1 "
 ok "... without the channel it does not run" inactive
 undisturbed "... nothing else was begun, ended or restarted"
 is "... and the packages are whole" "$(in_guest rpm -V $agent "$kmod" 2>&1)" ""
-like "... they require what they use" "$(in_guest rpm -q --requires $agent)" "^[(]systemd >= 239 if rpm[)]$"
+like "... they require what they use" "$(in_guest rpm -q --requires $agent)" "^[(]systemd >= 249 if rpm[)]$"
 wanted="(kernel-uname-r = $kernel if rpm)"
 [[ $kernel != *-*-* ]] || wanted=	# Debian 12's: no version to RPM
 is "... the module its kernel" "$(in_guest rpm -q --requires "$kmod" | grep uname)" "$wanted"

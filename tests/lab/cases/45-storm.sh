@@ -56,11 +56,11 @@ ok "a ring of 256 KiB: start" vmprof start --domain web01 --period 1ms --output 
 collector=$(cat /run/vmprof/lock)
 before=$(memory)
 kill -STOP "$collector"
-held=$(storm 8000 1000)
+held=$(storm 20000 1000)
 grown=$(($(memory) - before))
 kill -CONT "$collector"
 sleep 5
-is "8,000 processes begin and end while the collector is held" "$held" "0 of 8000 failed"
+is "20,000 processes begin and end while the collector is held" "$held" "0 of 20000 failed"
 lab_ssh web01 '/opt/burn/burn-a 300'
 ok "... it goes on, and ends" vmprof stop
 lab_ssh web01 "echo $usual > $ring"
