@@ -5,7 +5,7 @@
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have.
 . /src/tests/lab/cases/common.sh
-plan 45
+plan 46
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -34,6 +34,7 @@ case_json '[.domains[0].rows[] | select(.side == "guest_user" and (.function | s
 echo "# with the module: $(percent $((all - bad)) "$all") %"
 # a function that has no more of a name than its address (sub_ADDRESS) is none
 at_least "99.9 % of them have process, module and function" "$(percent $((all - bad)) "$all")" 99.9
+is "... and in the storm's own programs every function has a name" "$(user '(.function | startswith("sub_")) and (.module | test("^(child-[0-9]+|plugin.so)$"))')" 0
 [ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process] | tostring" | sed 's/^/# /'
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
 at_most "processes whose list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy // 0')" 2
