@@ -8,12 +8,12 @@ truth_plan 4 2
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
 case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 5; /opt/burn/burn-b 15; done"'
-ok "a session" truth_session reuse 4000 --period 60000
+ok "a session" truth_session reuse 6000 --period 60000
 lab_ssh web01 'pkill -x timeout; echo 32768 > /proc/sys/kernel/pid_max' > /dev/null 2>&1
 case_report /out/reuse.vmprof --by process
 runs='[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")]'
 at_least "PIDs were recycled: one was of both programs" \
-	"$(case_json "$runs | group_by(.pid) | map(select((map(.process) | unique | length) == 2)) | length")" 5
+	"$(case_json "$runs | group_by(.pid) | map(select((map(.process) | unique | length) == 2)) | length")" 10
 case_report /out/reuse.vmprof
 is "no sample of either is in the other one's function" \
 	"$(case_json "$runs"' | map(select(.function == "burn_a_work" and .process != "burn-a" or .function == "burn_b_work" and .process != "burn-b") | .samples) | add // 0')" 0
