@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# driver-job.sh ROUNDS PROCESSES GAPS TURNS SECONDS - what sampling and the agent cost, in the emulator's exact counts; runs on L1.
+# driver-job.sh ROUNDS PROCESSES GAPS TURNS SECONDS PROCESS_TURNS - what sampling and the agent cost, in the emulator's exact counts; runs on L1.
 #
 # Each NAME.exact in /out is of the same work in web01, with what NAME says running beside it. The facts that
 # the tables need besides are lines "FACT NAME VALUE..." on standard output.
 . /src/tests/truth/lib.sh
-rounds=$1 processes=$2 gaps=$3 turns=$4 seconds=$5
+rounds=$1 processes=$2 gaps=$3 turns=$4 seconds=$5 process_turns=$6
 
 fact() { echo "FACT $*"; }
 
@@ -154,6 +154,9 @@ with_perf()
 	rm -f $data
 }
 
+# a ring is drained where half of it is full: of perf's usual 512 KiB a CPU that would be never while the work runs
+small_ring=(-m 16)
+
 case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
@@ -171,32 +174,32 @@ work warm
 for turn in $(seq "$turns"); do
 	work "none-$turn"
 	with_vmprof "vmprof-100000-$turn" --period 100000
-	with_perf "perf-kvm-100000-$turn" kvm --host --guest record -a -e cycles -c 100000
+	with_perf "perf-kvm-100000-$turn" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 100000
 done
 # rates at 2.6 GHz of cycles
 for period in 260000 650000 2600000; do
 	with_vmprof "vmprof-$period" --period $period
-	with_perf "perf-kvm-$period" kvm --host --guest record -a -e cycles -c $period
+	with_perf "perf-kvm-$period" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c $period
 done
 # the recorders' own part, with samples and with hardly any
 DO=work_of with_vmprof vmprof-process --period 100000
-DO=work_of with_perf perf-kvm-process kvm --host --guest record -a -e cycles -c 100000
+DO=work_of with_perf perf-kvm-process kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 100000
 DO=still_of with_vmprof vmprof-idle --period 26000000
-DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a -e cycles -c 26000000
+DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 26000000
 with_vmprof vmprof-random-100000 --period 100000 --random
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 with_vmprof vmprof-lbr-100000 --period 100000 --lbr any --no-cpi
 for preset in calls flow-from flow-to flow; do
 	with_vmprof "vmprof-lbr-$preset-100000" --period 100000 --lbr "$preset" --no-cpi
 done
-with_perf perf-gh-100000 record -a -e cycles:GH -c 100000
-with_perf perf-g-100000 record -a -g -e cycles -c 100000
+with_perf perf-gh-100000 record -a "${small_ring[@]}" -e cycles:GH -c 100000
+with_perf perf-g-100000 record -a -g "${small_ring[@]}" -e cycles -c 100000
 rm -f /out/warm.exact
 end_guest
 
 # --------------------------------------------------------------- processes
 in_guest "$(cat /src/tests/bench/processes.sh)"
-for turn in 1 2 3; do
+for turn in $(seq "$process_turns"); do
 	agent_off
 	processes "none-still-$turn" -1
 	processes "none-slow-$turn" 500
@@ -239,18 +242,21 @@ agent_on
 
 # -------------------------------------------------------------------- gaps
 lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+# on the disk: a store that is slow has to show
+gap_file=/var/tmp/bench.vmprof
+fact "gap-store $(df --output=fstype /var/tmp | tail -n 1)"
 for length in $gaps; do
 	# the emulator counts from before the session to after it
 	truth_start
-	vmprof start --domain web01 --period 260000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+	vmprof start --domain web01 --period 260000 --output "$gap_file" > /dev/null 2>&1
 	sleep "$length"
 	vmprof stop > /dev/null 2>&1
 	truth_stop "gap-$length.exact"
-	vmprof report --json /dev/shm/bench.vmprof > /out/gap.json
+	vmprof report --json "$gap_file" > /out/gap.json
 	fact "gap $length $(jq -r '"\(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
 done
 fact "tsc-khz $(jq .capture.tsc_khz /out/gap.json)"
-rm -f /dev/shm/bench.vmprof
+rm -f "$gap_file"
 lab_ssh web01 'pkill burn' || true
 
 # ----------------------------------------------- the host alone, its guest stands still
@@ -284,7 +290,7 @@ virsh -q suspend web01
 host_work host-warm
 for turn in 1 2 3; do
 	host_work "host-none-$turn"
-	DO=host_work with_perf "host-perf-$turn" record -a -e cycles -c 100000
+	DO=host_work with_perf "host-perf-$turn" record -a "${small_ring[@]}" -e cycles -c 100000
 	DO=host_work with_perf "host-perf-branches-$turn" record -a -b -e cycles -c 100000
 	host_vmprof "host-vmprof-$turn"
 	host_vmprof "host-vmprof-branches-$turn" --lbr any --no-cpi
