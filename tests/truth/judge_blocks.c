@@ -27,15 +27,24 @@
 #define FEW		0.05
 #define LEVEL		0.0005	/* of both */
 #define SAMPLES_MIN	50	/* in a block that is judged */
-#define UNSURE		0.1	/* of its cycles: with a larger error a block is held against that error alone ... */
-#define UNSURE_KERNEL	0.5	/* ... but of the kernel's, whose samples lie in many: there their number says something */
-#define KNOWN_MIN	8	/* blocks with less than that, or as many as were asked for ... */
-#define KNOWN_KERNEL	5	/* ... but of the kernel's, which runs the less the faster the machine is that emulates */
+#define SURE		0.1	/* of its cycles: so many blocks have a smaller error */
 #define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
-#define MEAN_MIN	250	/* samples: blocks with fewer are among the hottest because they happened to get many */
-#define MEAN_OFF	0.02	/* of known blocks with so many together, by the weight of their errors: no fault ... */
+#define MEAN_OFF	0.02	/* of known blocks together, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 #define FUNCTION_OFF	0.01	/* of a function's time, and of its runs, all its blocks together */
+
+/* What is asked of the blocks of a session: by twelve of the cases' */
+static const struct bounds {
+	double unsure;		/* of its cycles: with a larger error a block is held against that error alone */
+	uint32_t known;		/* blocks with less than that, or as many as were asked for */
+	double mean_samples;	/* of those that are looked at together */
+	double mean_error;	/* of these, together: a mean that nobody knows says nothing */
+} bounds[2] = {
+	/* user code: blocks with fewer samples are among the hottest because they happened to get many */
+	{ .unsure = 0.1, .known = 8, .mean_samples = 250, .mean_error = 0.01 },
+	/* the kernel's samples lie in many blocks: one has 250 of them or two, and their error was up to 22 %; all have one below 5 % together */
+	{ .unsure = 0.5, .known = 10, .mean_samples = SAMPLES_MIN, .mean_error = 0.06 },
+};
 
 /* One of the emulator's blocks, in whichever processes it ran */
 struct piece {
@@ -253,12 +262,12 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 
 /* What is said of blocks that are judged */
 struct tally {
-	uint32_t shown, known, sure, bad, few, close, unknown;	/* sure: to UNSURE, of the kernel's, too */
+	uint32_t shown, known, sure, bad, few, close, unknown;	/* sure: to SURE, of the kernel's, too */
 	double off, off1;		/* of those known, without sign */
 	double weighed, weights;	/* with it, by the inverse of their variance; of those with many samples */
 };
 
-static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, double unsure)
+static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, const struct bounds *asked)
 {
 	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
 	double error = s->source == VMP_SOURCE_TIME ? s->error : 0;
@@ -267,14 +276,14 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->shown++;
 	t->close += more <= 0;
 	t->bad += !(more <= ERRORS * error);
-	t->sure += error <= UNSURE * cycles;
-	if (error > unsure * cycles)
+	t->sure += error <= SURE * cycles;
+	if (error > asked->unsure * cycles)
 		return;
 	t->known++;
 	t->few += !(more <= FEW_ERRORS * error);
 	t->off += fabs(off);
 	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
-	if (s->samples < MEAN_MIN)
+	if (s->samples < asked->mean_samples)
 		return;
 	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
 	part = fmax(error / exact, 1 / sqrt(s->samples));
@@ -282,18 +291,18 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->weighed += off / (part * part);
 }
 
-static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, double unsure)
+static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel)
 {
-	const uint32_t wanted = kernel ? KNOWN_KERNEL : KNOWN_MIN;
+	const struct bounds *asked = &bounds[kernel];
 	double chance = t->few > FEW * t->known ? binomial_test(t->known, t->few, FEW) : 1;
 	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
-	int mean_held = t->weights > 0 ? fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error : kernel;
+	int mean_held = t->weights > 0 && error <= asked->mean_error && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error;
 
-	verdict(t->known >= (blocks < wanted ? blocks : wanted) && !t->bad && chance >= LEVEL &&
+	verdict(t->known >= (blocks < asked->known ? blocks : asked->known) && !t->bad && chance >= LEVEL &&
 		NO_CODE_MAX * t->unknown <= t->shown && mean_held,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
 		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %% (%" PRIu32 " to %g %%), %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
-		t->known, t->shown, 100 * unsure, t->sure, 100 * UNSURE, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
+		t->known, t->shown, 100 * asked->unsure, t->sure, 100 * SURE, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
 		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF,
 		100 * mean, 100 * error, t->unknown);
 }
@@ -301,7 +310,6 @@ static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel, do
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks, int kernel)
 {
 	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0;
-	const double unsure = kernel ? UNSURE_KERNEL : UNSURE;
 	struct tally t = { 0 };
 
 	if (!order)
@@ -321,9 +329,9 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 			continue;
 		}
 		print_block(p->set, m, b, &e->block[order[i]], &exact);
-		tally_block(&t, &e->block[order[i]], exact.at, unsure);
+		tally_block(&t, &e->block[order[i]], exact.at, &bounds[kernel]);
 	}
-	tally_verdict(&t, blocks, kernel, unsure);
+	tally_verdict(&t, blocks, kernel);
 	free(order);
 	return 0;
 }

@@ -37,6 +37,7 @@ static struct bend {
 	double error;			/* of each, a part of it; 0: 0.02 */
 	double error_of_one;		/* that one's own */
 	double samples;			/* of each; 0: SAMPLES */
+	uint32_t sure;			/* so many have that error, the others one of 0.6 of their own cycles; 0: all */
 	uint32_t unknown;
 } bend;
 
@@ -48,15 +49,16 @@ static int judged(uint32_t blocks, int kernel)
 	uint32_t i;
 
 	for (i = 0; i < BLOCKS; i++) {
+		int sure = !bend.sure || i < bend.sure;
 		double off = (i % 2 ? error : -error) + bend.all + (i < 8 ? (i % 2 ? bend.few : -bend.few) : 0) + (i == 5 ? bend.one : 0);
 		struct vmp_estimate e = { .samples = bend.samples > 0 ? bend.samples : SAMPLES, .source = VMP_SOURCE_TIME,
 			.cycles = { [VMP_SOURCE_CPI] = 2 * EXACT, [VMP_SOURCE_TIME] = EXACT * (1 + off) },
-			.error = EXACT * (i == 5 && bend.error_of_one > 0 ? bend.error_of_one : error) };
+			.error = EXACT * (!sure ? 0.6 : i == 5 && bend.error_of_one > 0 ? bend.error_of_one : error) };
 
-		tally_block(&t, &e, EXACT, UNSURE);
+		tally_block(&t, &e, EXACT, &bounds[kernel]);
 	}
 	says = 1;
-	tally_verdict(&t, blocks, kernel, UNSURE);
+	tally_verdict(&t, blocks, kernel);
 	bend = (struct bend){ 0 };
 	if (getenv("SHOW"))
 		print_message("# %s\n", said);
@@ -112,20 +114,37 @@ static void test_error_by_chance(void **state)
 	assert_non_null(strstr(said, "0.00 %, error 0.45 %; 0 not known"));
 }
 
-/* Blocks with few samples say nothing of all together; of the kernel's that is no fault */
+/* Blocks with few samples say nothing of all together; of the kernel's all that are judged do */
 static void test_few_samples(void **state)
 {
 	(void)state;
 	bend.samples = 249;
+	assert_false(judged(BLOCKS, 0));
+	assert_non_null(strstr(said, "nan %"));
+	bend.samples = 100;
 	bend.all = 0.055;
 	assert_true(judged(BLOCKS, 1));
-	assert_non_null(strstr(said, "nan %"));
-	bend.samples = 249;
-	assert_false(judged(BLOCKS, 0));
-	bend.samples = 250;
+	assert_non_null(strstr(said, "together +5.50 %, error 2.24 %"));
+	bend.samples = 100;
 	bend.all = 0.11;
-	bend.error = 0.04;
 	assert_false(judged(BLOCKS, 1));
+	bend.samples = 49;
+	assert_false(judged(BLOCKS, 1));
+}
+
+/* Blocks that nobody knows together say nothing, however right they are */
+static void test_together_is_unknown(void **state)
+{
+	(void)state;
+	bend.error = 0.26;
+	assert_true(judged(BLOCKS, 1));
+	assert_non_null(strstr(said, "error 5.81 %"));
+	bend.error = 0.28;
+	assert_false(judged(BLOCKS, 1));
+	bend.samples = 600;
+	assert_true(judged(BLOCKS, 0));
+	bend.samples = 400;
+	assert_false(judged(BLOCKS, 0));
 }
 
 static void test_few_are_known(void **state)
@@ -136,6 +155,10 @@ static void test_few_are_known(void **state)
 	bend.error = 0.13;
 	assert_false(judged(1, 0));
 	assert_non_null(strstr(said, "0 of the 20"));
+	bend.sure = 9;
+	assert_false(judged(BLOCKS, 1));
+	bend.sure = 10;
+	assert_true(judged(BLOCKS, 1));
 }
 
 static void test_no_code(void **state)
@@ -181,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_all_are_off),
 		cmocka_unit_test(test_error_by_chance),
 		cmocka_unit_test(test_few_samples),
+		cmocka_unit_test(test_together_is_unknown),
 		cmocka_unit_test(test_few_are_known),
 		cmocka_unit_test(test_no_code),
 		cmocka_unit_test(test_function),
