@@ -266,19 +266,20 @@ static void print_block(const struct vmp_set *set, const struct vmp_model *m, co
 
 /* What is said of blocks that are judged */
 struct tally {
-	uint32_t shown, known, sure, bad, few, close, unknown;	/* sure: to SURE, of the kernel's, too */
+	uint32_t shown, known, sure, bad, few, close, own, unknown;	/* sure: to SURE, of the kernel's, too; own: within CYCLES_OFF of it */
 	double off, off1;		/* of those known, without sign */
 	double weighed, weights;	/* with it, by the inverse of their variance; of those with many samples */
 };
 
-static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, const struct bounds *asked)
+static void tally_block(struct tally *t, const struct vmp_estimate *s, const struct cost *cost, const struct bounds *asked)
 {
-	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
+	double exact = cost->at, cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
 	double error = s->source == VMP_SOURCE_TIME ? s->error : 0;
 	double off = cycles / exact - 1, more = fabs(cycles - exact) - CYCLES_OFF * exact, part;
 
 	t->shown++;
 	t->close += more <= 0;
+	t->own += fabs(cycles - cost->own) <= CYCLES_OFF * cost->own;
 	t->bad += !(more <= ERRORS * error);
 	t->sure += error <= SURE * cycles;
 	if (error > asked->unsure * cycles)
@@ -305,9 +306,9 @@ static void tally_verdict(const struct tally *t, uint32_t blocks, int kernel)
 	verdict(t->known >= (blocks < asked->known ? blocks : asked->known) && !t->bad && chance >= LEVEL &&
 		NO_CODE_MAX * t->unknown <= t->shown && mean_held && t->close >= asked->close * t->shown,
 		kernel ? "the kernel's blocks have their exact cycles" : "blocks have their exact cycles",
-		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %% (%" PRIu32 " to %g %%), %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
+		"%" PRIu32 " of the %" PRIu32 " hottest blocks are known to %g %% (%" PRIu32 " to %g %%), %" PRIu32 " of all more than %g %% and %d standard errors off, of those known %" PRIu32 " more than %g (chance %.2g), %.2f %% in the mean, equation 1 %.2f %%; %" PRIu32 " within %g %%, %" PRIu32 " of what their own instructions took; together %+.2f %%, error %.2f %%; %" PRIu32 " not known",
 		t->known, t->shown, 100 * asked->unsure, t->sure, 100 * SURE, t->bad, 100 * CYCLES_OFF, ERRORS, t->few, FEW_ERRORS, chance,
-		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF,
+		t->known ? 100 * t->off / t->known : 0, t->known ? 100 * t->off1 / t->known : 0, t->close, 100 * CYCLES_OFF, t->own,
 		100 * mean, 100 * error, t->unknown);
 }
 
@@ -333,7 +334,7 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 			continue;
 		}
 		print_block(p->set, m, b, &e->block[order[i]], &exact);
-		tally_block(&t, &e->block[order[i]], exact.at, &bounds[kernel]);
+		tally_block(&t, &e->block[order[i]], &exact, &bounds[kernel]);
 	}
 	tally_verdict(&t, blocks, kernel);
 	free(order);
