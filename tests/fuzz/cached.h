@@ -47,17 +47,22 @@ static inline void begin_vm(void)
 }
 
 /* The binary @nr is needed, with so many bytes */
-static inline void need(unsigned int nr, uint64_t bytes)
+static inline void need_at(unsigned int nr, uint64_t bytes, const char *path)
 {
 	static const uint8_t id[] = { 0xab, 0xcd, 0xef, 1, 2, 3, 4, 5 };
 	char key[VMP_OBJKEY_MAX];
 	const struct vmp_needed n = {
-		.file = nr + 1, .bytes = bytes, .build_id = id, .build_id_len = sizeof(id), .key = key, .path = "/bin/x",
+		.file = nr + 1, .bytes = bytes, .build_id = id, .build_id_len = sizeof(id), .key = key, .path = path,
 	};
 
 	snprintf(key, sizeof(key), GUEST "/ab%02x", nr % BINARIES);
 	if (vm.fetch.nr < 16 && vmp_fetch_add(&vm.fetch, &n) == -EINVAL)
 		abort();
+}
+
+static inline void need(unsigned int nr, uint64_t bytes)
+{
+	need_at(nr, bytes, "/bin/x");
 }
 
 static void remove_file(const char *name)

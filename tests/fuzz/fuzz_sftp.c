@@ -2,9 +2,10 @@
 /*
  * fuzz_sftp.c - binaries by ssh, where the guest's sftp server says anything.
  *
- * Two numbers of two bytes are the sizes of the binaries.  Then items: kind 0 are bytes as they
- * are, 1 time that passes, 2 (VERSION) a message, and others messages that answer the oldest
- * question.  Instead of ssh there is a socket (the linker's --wrap, in the Makefile).
+ * Two numbers of two bytes are the sizes of the binaries; the upper bits of the second say whether there is
+ * an agent, too (the second way), and whether the second binary is one that only an agent has.  Then items: kind 0 are bytes as they
+ * are, 1 time that passes, 2 (VERSION) a message, 3 an OBJECT of the agent, 4 its end, and others messages that
+ * answer the oldest question.  Instead of ssh there is a socket (the linker's --wrap, in the Makefile).
  */
 #include <endian.h>
 #include <poll.h>
@@ -14,7 +15,11 @@
 #include "util/child.h"
 #include "cached.h"
 
-enum kind { BYTES = 0, TIME = 1, VERSION = 2 };
+enum kind { BYTES = 0, TIME = 1, VERSION = 2, OBJECT = 3, GONE = 4 };
+
+#define WITH_AGENT	0x8000U		/* of the second size */
+#define VDSO		0x4000U
+#define ROOM_BYTES	(1ULL << 36)	/* never too little */
 
 static uint64_t skew_ns;
 static int server;		/* its end of the socket */
@@ -101,18 +106,32 @@ static int host_works(void)
 	return vmp_carry_step(&vm, vmp_now_ns() + skew_ns);
 }
 
+/* In a frame of the agent's; whether it was asked is the collector's to judge */
+static void send_object(const struct item *item)
+{
+	struct vmp_agent_msg m;
+
+	if (vm.agent.state == VMP_AGENT_DONE && !vmp_agent_msg_parse(VMPROF_MSG_OBJECT, item->p, item->len, &m))
+		vmp_fetch_object(&vm.fetch, &m.object, vmp_now_ns() + skew_ns);
+}
+
 static void happen(const struct item *item)
 {
 	if (item->kind == TIME)
 		skew_ns += item_number(item, 0, 2) * 1000000;
 	else if (item->kind == BYTES)
 		send_all(item->p, item->len);
+	else if (item->kind == OBJECT)
+		send_object(item);
+	else if (item->kind == GONE)
+		vm.agent.state = VMP_AGENT_CLOSED;
 	else
 		send_message(item);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	uint64_t second, room = ROOM_BYTES;
 	struct item item;
 	int is_done;
 
@@ -121,8 +140,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin_vm();
 	vm.objects = (struct vmp_objects){ .way = VMP_OBJECTS_SSH, .host = "guest" };
 	vm.fetch.verify = 1;
+	vm.fetch.cache_room = &room;
 	need(0, data[0] | (uint64_t)data[1] << 8);
-	need(1, data[2] | (uint64_t)data[3] << 8);
+	second = data[2] | (uint64_t)data[3] << 8;
+	need_at(1, second & ~(uint64_t)(WITH_AGENT | VDSO), second & VDSO ? "[vdso]" : "/bin/x");
+	vm.agent.state = second & WITH_AGENT ? VMP_AGENT_DONE : VMP_AGENT_CLOSED;
 	data += 4;
 	size -= 4;
 	skew_ns = asked_len = 0;
@@ -133,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		is_done = host_works();
 	}
 	end_vm();
-	if (vm.sftp)
+	if (vm.sftp || room > ROOM_BYTES)
 		abort();
 	if (server >= 0)
 		close(server);
