@@ -89,7 +89,7 @@ done
 mapfile -t linked < <(q vmprof --requires | grep -v -e '^rpmlib(' -e '^libvirt' -e '^/bin/sh$' | sort -u)
 libvirt=("libvirt.so.0()(64bit)" "libvirt-qemu.so.0()(64bit)")
 agent="vmprof-guest-agent = $version-1" cmd="vmprof = $version-1" kernel="kernel-uname-r = $KVER"
-things=(rpm dkms kmod /bin/sh "systemd = 249" "systemd = 248" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
+things=(rpm dkms kmod /bin/sh systemd-udev udev shadow-utils shadow "systemd = 249" "systemd = 248" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
 	"$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
 {
 	printf '%s\n' "Name: thing" "Version: 1" "Release: 1" "Summary: x" "License: x" "BuildArch: noarch" %description
@@ -140,7 +140,9 @@ requires vmprof-guest-agent-dkms dkms /bin/sh "$agent"
 # where rpm is no package itself, as in a Debian guest, its database knows of nothing that is there
 requires vmprof-guest-agent
 requires "$kmod" "$agent"
-always=rpm requires vmprof-guest-agent "systemd = 249"
+always=rpm requires vmprof-guest-agent "systemd = 249" systemd-udev shadow-utils
+# as openSUSE calls them
+always=rpm requires vmprof-guest-agent "systemd = 249" udev shadow
 always=rpm requires "$kmod" "$agent" "$kernel" kmod
 runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 248"
 runs "kmod-vmprof-guest not for another kernel" refused "$kmod" kernel-uname-r rpm "$agent" kmod "kernel-uname-r = 1.0-other"
