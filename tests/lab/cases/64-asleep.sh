@@ -4,7 +4,7 @@
 # clock has jumped, its agent goes on.
 # long: yes
 . /src/tests/lab/cases/common.sh
-plan 19
+plan 20
 
 lab_guest_destroy web03 2> /dev/null
 case_guest web03 || bail "web03 is up with its agent"
@@ -51,6 +51,7 @@ is "none in another one's" "$(($(worked awake burn-b) + $(worked through burn-b)
 at_least "short processes behind it have names" "$(case_json '[.domains[0].rows[] | select(.process == "ls") | .samples] | add // 0')" 50
 is "one boot" "$(case_json '.domains[0].agent.boots')" 1
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
+at_most "processes whose list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy // 0')" 2
 
 lab_guest_destroy web03
 finish
