@@ -198,17 +198,18 @@ void vmp_bounds_destroy(struct vmp_bounds *b)
 	free(b);
 }
 
-static void *mark_part(void *arg)
+static void *mark_points(void *arg)
 {
-	struct vmp_part *part = arg;
-	struct vmp_points *p = &part->w->set->points;
-	const uint32_t *order = part->w->found;
+	struct vmp_drawer *me = arg;
+	struct vmp_points *p = &me->w->set->points;
+	const uint32_t *order = me->w->found;
 	struct vmp_bounds *b = vmp_bounds_create(p);
-	uint32_t i;
+	uint32_t i, to;
 
-	part->err = b ? 0 : -ENOMEM;
-	for (i = part->from; !part->err && i < part->to; i++)
-		part->err = look_at(b, &p->points.v[order[i]]);
+	me->err = b ? 0 : -ENOMEM;
+	while (!me->err && vmp_ranges_take(me->left, &i, &to))
+		for (; !me->err && i < to; i++)
+			me->err = look_at(b, &p->points.v[order[i]]);
 	vmp_bounds_destroy(b);
 	return NULL;
 }
@@ -243,7 +244,7 @@ int vmp_bounds_mark(struct vmp_drawing *w)
 
 	order = by_object(&w->set->points, &nr);
 	w->found = order;
-	err = order ? vmp_in_parts(w, nr, mark_part) : -ENOMEM;
+	err = order ? vmp_draw_together(w, nr, mark_points) : -ENOMEM;
 	free(order);
 	return err;
 }

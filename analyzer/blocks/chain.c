@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blocks/classes.h"
+#include "util/parallel.h"
 
 #define SWEEPS		1000
 #define SWEEPS_MIN	20
@@ -19,7 +20,27 @@ static double guess_insns(const struct vmp_set *set, const struct vmp_block_code
 {
 	double bytes = (double)(set->points.points.v[b->end].addr - set->points.points.v[b->start].addr);
 
-	return b->insns ? b->insns : 1 + bytes / BYTES_PER_INSN;
+	return 1 + bytes / BYTES_PER_INSN;
+}
+
+/* Of pairs from @i until before @to */
+static void load_pairs(void *arg, uint32_t i, uint32_t to)
+{
+	const struct vmp_chain *c = arg;
+	const struct vmp_set *set = c->m->set;
+
+	for (; i < to; i++) {
+		const struct vmp_pair *p = &c->m->pairs.v[i];
+		const struct vmp_unit *u = &set->units.v[p->unit];
+		const struct vmp_block_code *b = &set->blocks.v[u->block];
+		int g;
+
+		for (g = 0; g < VMP_GROUPS; g++)
+			c->steps[i] += p->n[g];
+		c->to[i] = c->m->row_of[u->start];
+		c->guessed[i] = !b->insns;
+		c->insns[i] = b->insns ? b->insns : guess_insns(set, b);
+	}
 }
 
 static void find_targets(struct vmp_chain *c)
@@ -27,17 +48,9 @@ static void find_targets(struct vmp_chain *c)
 	const struct vmp_measure *m = c->m;
 	uint32_t i;
 
-	for (i = 0; i < m->pairs.nr; i++) {
-		const struct vmp_pair *p = &m->pairs.v[i];
-		const struct vmp_unit *u = &m->set->units.v[p->unit];
-		int g;
-
-		for (g = 0; g < VMP_GROUPS; g++)
-			c->steps[i] += p->n[g];
-		c->first[p->row + 1]++;
-		c->to[i] = m->row_of[u->start];
-		c->insns[i] = guess_insns(m->set, &m->set->blocks.v[u->block]);
-	}
+	vmp_parallel_ranges(m->pairs.nr, vmp_scan_threads(), load_pairs, c);
+	for (i = 0; i < m->pairs.nr; i++)
+		c->first[m->pairs.v[i].row + 1]++;
 	for (i = 0; i < m->rows; i++)
 		c->first[i + 1] += c->first[i];
 }
@@ -112,13 +125,14 @@ int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double peri
 	c->to = calloc(pairs, sizeof(*c->to));
 	c->stays = calloc(pairs, sizeof(*c->stays));
 	c->insns = calloc(pairs, sizeof(*c->insns));
+	c->guessed = calloc(pairs, sizeof(*c->guessed));
 	c->steps = calloc(pairs, sizeof(*c->steps));
 	c->in_first = calloc(rows, sizeof(*c->in_first));
 	c->in_pair = calloc(pairs, sizeof(*c->in_pair));
 	c->source = calloc(pairs, sizeof(*c->source));
 	c->first_block = malloc(((size_t)m->set->points.points.nr + 1) * sizeof(*c->first_block));
-	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->steps || !c->in_first || !c->in_pair ||
-	    !c->source || !c->first_block)
+	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->guessed || !c->steps || !c->in_first ||
+	    !c->in_pair || !c->source || !c->first_block)
 		return -ENOMEM;
 	list_blocks(c);
 	find_targets(c);
@@ -133,6 +147,7 @@ void vmp_chain_deinit(struct vmp_chain *c)
 	free(c->to);
 	free(c->stays);
 	free(c->insns);
+	free(c->guessed);
 	free(c->steps);
 	free(c->in_first);
 	free(c->in_pair);
@@ -345,17 +360,14 @@ LANES void shown(const struct vmp_chain *c, const struct vmp_solutions *s, unsig
 /* How much of the scale is of code that is not here */
 static double guessed_part(const struct vmp_chain *c, const struct vmp_solutions *s)
 {
-	const struct vmp_set *set = c->m->set;
 	double sum = 0, guessed = 0, n;
 	uint32_t i;
 
 	for (i = 0; i < c->m->pairs.nr; i++) {
-		const struct vmp_pair *p = &c->m->pairs.v[i];
-
 		shown(c, s, 1, i, &n);
-		n = s->x[p->row] > 0 ? n * c->insns[i] : 0;
+		n = s->x[c->m->pairs.v[i].row] > 0 ? n * c->insns[i] : 0;
 		sum += n;
-		guessed += set->blocks.v[set->units.v[p->unit].block].insns ? 0 : n;
+		guessed += c->guessed[i] ? n : 0;
 	}
 	return sum > 0 ? guessed / sum : 0;
 }

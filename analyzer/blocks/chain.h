@@ -29,6 +29,7 @@ struct vmp_chain {
 	uint32_t *to;		/* by pair: row in which its unit begins; VMP_NONE: no sample was taken in its like */
 	uint8_t *stays;		/* by pair: that is in the class, or none */
 	double *insns;		/* by pair: of its unit */
+	uint8_t *guessed;	/* by pair: its code is not here */
 	uint64_t *steps;	/* by pair: of all groups */
 	uint32_t *in_first;	/* of what leads to a row from its class; rows + 1 */
 	uint32_t *in_pair;	/* numbers of these pairs, by row */

@@ -355,6 +355,12 @@ int vmp_count_kept(struct vmp_count *t, const struct vmp_kept *kept)
 
 /* ------------------------------------------------------------------- all */
 
+static void fetch_unit(const struct vmp_set *set, const struct vmp_raw *raw)
+{
+	if (raw->kind == VMP_RAW_STEP)
+		__builtin_prefetch(&set->units.v[raw->target].block);
+}
+
 int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_set_kept *from)
 {
 	const struct vmp_set *set = m->set;
@@ -362,9 +368,9 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 	uint32_t nr = raws ? from->raw.nr : set->raws.nr, i;
 
 	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE, .paired = vmp_weigh_paired(set->m) };
-	t->seen_as = malloc(((size_t)nr + 1) * sizeof(*t->seen_as));
+	t->seen_as = vmp_big_alloc(((size_t)nr + 1) * sizeof(*t->seen_as));
 	t->block = vmp_big_alloc(((size_t)set->blocks.nr + 1) * sizeof(*t->block));
-	t->place = calloc((size_t)set->units.nr + 1, sizeof(*t->place));
+	t->place = vmp_big_zeroed((size_t)set->units.nr + 1, sizeof(*t->place));
 	if (!t->seen_as || !t->block || !t->place)
 		return -ENOMEM;
 	for (i = 0; i < set->blocks.nr; i++)
@@ -374,6 +380,8 @@ int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_
 	for (i = 0; i < nr; i++) {
 		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);
 
+		if (i + TOGETHER < nr)
+			fetch_unit(set, vmp_raws_at(&set->raws, raws ? raws[i + TOGETHER] : i + TOGETHER));
 		t->seen_as[i] = (struct vmp_seen_as){
 			.number = raw->target & INT32_MAX, .missed = !!raw->missed,
 			.block = raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,

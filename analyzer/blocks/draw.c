@@ -2,95 +2,102 @@
 /* draw.c - each address becomes a point once; points and raws are put in order, whatever threads did. */
 #include "blocks/draw.h"
 
-#include "blocks/bounds.h"
+#include <string.h>
 
-#define AHEAD	8U	/* raws that are fetched while one is looked at */
+#include "blocks/bounds.h"
+#include "util/big.h"
+
 #define FEW	16U	/* are put in order one by one */
 
 /* What is known of a point at which steps end: does it branch? */
 enum end { END_NOT, END_UNSEEN, END_BRANCHES, END_DOES_NOT };
 
-int vmp_in_parts(struct vmp_drawing *w, uint32_t nr, void *(*fn)(void *part))
+int vmp_draw_together(struct vmp_drawing *w, uint32_t nr, void *(*fn)(void *drawer))
 {
 	unsigned int threads = vmp_scan_threads(), i;
-	struct vmp_part part[VMP_PARALLEL_MAX];
+	struct vmp_drawer drawer[VMP_PARALLEL_MAX];
+	struct vmp_ranges left = { .nr = nr };
 	void *args[VMP_PARALLEL_MAX];
 	int err = 0;
 
 	for (i = 0; i < threads; i++) {
-		part[i] = (struct vmp_part){ w, (uint32_t)((uint64_t)nr * i / threads), (uint32_t)((uint64_t)nr * (i + 1) / threads) };
-		args[i] = &part[i];
+		drawer[i] = (struct vmp_drawer){ w, &left, 0 };
+		args[i] = &drawer[i];
 	}
 	vmp_parallel(fn, args, threads);
 	for (i = 0; i < threads; i++)
-		err = err ? err : part[i].err;
+		err = err ? err : drawer[i].err;
 	return err;
 }
 
 /* ----------------------------------------------------------------- points */
 
-static int note(struct vmp_set *set, uint32_t context, uint64_t addr, uint32_t *out)
-{
-	*out = VMP_NONE;
-	return addr ? vmp_points_note(&set->points, context, addr, out) : 0;
-}
+#define TOGETHER	(VMP_POINTS_TOGETHER / 3)	/* raws */
 
 /* Numbers of addresses are put where those of their points will be */
-static int note_raw(struct vmp_drawing *w, uint32_t i, struct vmp_drawn *d)
+static int note_some(struct vmp_drawing *w, uint32_t first, uint32_t nr)
 {
-	const struct vmp_raw *raw = vmp_raws_at(&w->set->raws, i);
-	int err = note(w->set, raw->context, raw->a, &d->start);
+	struct vmp_raw_address of[3 * TOGETHER] = { { 0 } };
+	uint32_t number[3 * TOGETHER], i;
+	int err;
 
-	if (!err)
-		err = note(w->set, raw->context, raw->b, &d->end);
-	if (!err)
-		err = note(w->set, raw->context_c, raw->kind == VMP_RAW_STEP ? raw->c : 0, &d->next);
-	d->raw = i;
-	return err;
-}
+	for (i = 0; i < nr; i++) {
+		const struct vmp_raw *raw = vmp_raws_at(&w->set->raws, first + i);
 
-static void fetch_raw(const struct vmp_drawing *w, uint32_t i)
-{
-	const struct vmp_raw *raw;
+		of[3 * i] = (struct vmp_raw_address){ .addr = raw->a, .context = raw->context };
+		of[3 * i + 1] = (struct vmp_raw_address){ .addr = raw->b, .context = raw->context };
+		of[3 * i + 2] = (struct vmp_raw_address){ .addr = raw->kind == VMP_RAW_STEP ? raw->c : 0, .context = raw->context_c };
+	}
+	err = vmp_points_note(&w->set->points, of, 3 * nr, number);
+	for (i = 0; !err && i < nr; i++) {
+		int step = vmp_raws_at(&w->set->raws, first + i)->kind == VMP_RAW_STEP;
 
-	if (i >= w->set->raws.nr)
-		return;
-	raw = vmp_raws_at(&w->set->raws, i);
-	vmp_points_fetch(&w->set->points, raw->context, raw->a);
-	vmp_points_fetch(&w->set->points, raw->context, raw->b);
-	vmp_points_fetch(&w->set->points, raw->context_c, raw->c);
-}
-
-static int note_all(struct vmp_drawing *w, enum vmp_raw_kind kind)
-{
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; !err && i < w->set->raws.nr; i++) {
-		fetch_raw(w, i + AHEAD);
-		if (vmp_raws_at(&w->set->raws, i)->kind == kind)
-			err = note_raw(w, i, &w->v[w->nr++]);
+		w->nr++;
+		w->v[step ? w->steps++ : w->room - (w->nr - w->steps)] =
+			(struct vmp_drawn){ number[3 * i], number[3 * i + 1], number[3 * i + 2], first + i };
 	}
 	return err;
 }
 
-static void take_point(const struct vmp_points *p, uint32_t *number)
+int vmp_draw_note(struct vmp_drawing *w, uint32_t nr)
 {
-	if (*number != VMP_NONE)
-		*number = p->addresses.v[*number].point;
+	const uint32_t end = w->nr + nr;
+	int err = 0;
+
+	while (!err && w->nr < end)
+		err = note_some(w, w->nr, end - w->nr < TOGETHER ? end - w->nr : TOGETHER);
+	return err;
+}
+
+static uint32_t point_of(const struct vmp_points *p, uint32_t number)
+{
+	return number == VMP_NONE ? VMP_NONE : p->addresses.v[number].point;
+}
+
+static void take_points(void *arg, uint32_t i, uint32_t to)
+{
+	const struct vmp_drawing *w = arg;
+	const struct vmp_points *p = &w->set->points;
+
+	for (; i < to; i++) {
+		struct vmp_drawn *d = &w->v[i];
+
+		*d = (struct vmp_drawn){ point_of(p, d->start), point_of(p, d->end), point_of(p, d->next), d->raw };
+	}
 }
 
 static void *see_ends(void *arg)
 {
-	struct vmp_part *part = arg;
-	uint8_t *ends = part->w->found;
+	struct vmp_drawer *me = arg;
+	uint8_t *ends = me->w->found;
 	struct vmp_stepper step;
-	uint32_t i;
+	uint32_t i, to;
 
-	part->err = vmp_stepper_init(&step, &part->w->set->points);
-	for (i = part->from; !part->err && i < part->to; i++)
-		if (ends[i] == END_UNSEEN)
-			ends[i] = vmp_step_flow(&step, i) == VMP_FLOW_ON ? END_DOES_NOT : END_BRANCHES;
+	me->err = vmp_stepper_init(&step, &me->w->set->points);
+	while (!me->err && vmp_ranges_take(me->left, &i, &to))
+		for (; i < to; i++)
+			if (ends[i] == END_UNSEEN)
+				ends[i] = vmp_step_flow(&step, i) == VMP_FLOW_ON ? END_DOES_NOT : END_BRANCHES;
 	vmp_stepper_deinit(&step);
 	return NULL;
 }
@@ -110,7 +117,7 @@ static int find_branches(struct vmp_drawing *w)
 		if (w->v[i].end != VMP_NONE && w->v[i].next != VMP_NONE)
 			ends[w->v[i].end] = END_UNSEEN;
 	w->found = ends;
-	err = vmp_in_parts(w, set->points.points.nr, see_ends);
+	err = vmp_draw_together(w, set->points.points.nr, see_ends);
 	for (i = 0; !err && i < w->steps; i++) {
 		struct vmp_drawn *d = &w->v[i];
 
@@ -124,37 +131,41 @@ static int find_branches(struct vmp_drawing *w)
 	return err;
 }
 
-static int sort_points(struct vmp_drawing *w)
+static uint32_t place_of(const uint32_t *place, uint32_t point)
 {
-	uint32_t *place = malloc(((size_t)w->set->points.points.nr + 1) * sizeof(*place)), i;
-	int err = place ? vmp_points_sort(&w->set->points, place) : -ENOMEM;
+	return point == VMP_NONE ? VMP_NONE : place[point];
+}
 
-	for (i = 0; !err && i < w->nr; i++) {
+static void take_places(void *arg, uint32_t i, uint32_t to)
+{
+	const struct vmp_drawing *w = arg;
+	const uint32_t *place = w->found;
+
+	for (; i < to; i++) {
 		struct vmp_drawn *d = &w->v[i];
 
-		d->start = d->start == VMP_NONE ? VMP_NONE : place[d->start];
-		d->end = d->end == VMP_NONE ? VMP_NONE : place[d->end];
-		d->next = d->next == VMP_NONE ? VMP_NONE : place[d->next];
+		*d = (struct vmp_drawn){ place_of(place, d->start), place_of(place, d->end), place_of(place, d->next), d->raw };
 	}
+}
+
+static int sort_points(struct vmp_drawing *w)
+{
+	uint32_t *place = malloc(((size_t)w->set->points.points.nr + 1) * sizeof(*place));
+	int err = place ? vmp_points_sort(&w->set->points, place) : -ENOMEM;
+
+	w->found = place;
+	if (!err)
+		vmp_parallel_ranges(w->nr, vmp_scan_threads(), take_places, w);
 	free(place);
 	return err;
 }
 
 static int make_points(struct vmp_drawing *w)
 {
-	uint32_t i;
-	int err = note_all(w, VMP_RAW_STEP);
+	int err = vmp_points_resolve(&w->set->points);
 
-	w->steps = w->nr;
 	if (!err)
-		err = note_all(w, VMP_RAW_LANDING);
-	if (!err)
-		err = vmp_points_resolve(&w->set->points);
-	for (i = 0; !err && i < w->nr; i++) {
-		take_point(&w->set->points, &w->v[i].start);
-		take_point(&w->set->points, &w->v[i].end);
-		take_point(&w->set->points, &w->v[i].next);
-	}
+		vmp_parallel_ranges(w->nr, vmp_scan_threads(), take_points, w);
 	if (!err)
 		err = find_branches(w);
 	if (!err)
@@ -193,11 +204,29 @@ static void sort_few(struct vmp_drawn *v, uint32_t nr)
 	}
 }
 
+/* In order of their starts: those of each start end where those of the next begin */
+struct starts {
+	struct vmp_drawn *v;
+	uint32_t *end;
+};
+
+static void sort_starts(void *arg, uint32_t i, uint32_t to)
+{
+	const struct starts *s = arg;
+
+	for (; i < to; i++) {
+		uint32_t from = i ? s->end[i - 1] : 0;
+
+		sort_few(s->v + from, s->end[i] - from);
+	}
+}
+
 /* By start in one go, for that is a number of a point; then those of one start, which are few */
 static int sort(const struct vmp_drawing *w, struct vmp_drawn *sorted, uint32_t from, uint32_t nr)
 {
-	uint32_t points = w->set->points.points.nr, i, k, end;
+	uint32_t points = w->set->points.points.nr, i, k;
 	uint32_t *at = calloc((size_t)points + 2, sizeof(*at));
+	struct starts s = { sorted + from, at };
 
 	if (!at)
 		return -ENOMEM;
@@ -207,22 +236,25 @@ static int sort(const struct vmp_drawing *w, struct vmp_drawn *sorted, uint32_t 
 		at[k + 1] += at[k];
 	for (i = from; i < from + nr; i++)
 		sorted[from + at[w->v[i].start == VMP_NONE ? points : w->v[i].start]++] = w->v[i];
-	for (i = from; i < from + nr; i = end) {
-		end = from + at[sorted[i].start == VMP_NONE ? points : sorted[i].start];
-		sort_few(&sorted[i], end - i);
-	}
+	vmp_parallel_ranges(points + 1, vmp_scan_threads(), sort_starts, &s);
 	free(at);
 	return 0;
 }
 
-int vmp_draw(struct vmp_drawing *w, struct vmp_set *set)
+int vmp_draw_begin(struct vmp_drawing *w, struct vmp_set *set, uint32_t most)
 {
-	size_t bytes = ((size_t)set->raws.nr + 1) * sizeof(*w->v);
-	struct vmp_drawn *sorted = malloc(bytes);
+	*w = (struct vmp_drawing){ .set = set, .v = vmp_big_alloc(((size_t)most + 1) * sizeof(*w->v)), .room = most };
+	return w->v ? 0 : -ENOMEM;
+}
+
+int vmp_draw(struct vmp_drawing *w)
+{
+	struct vmp_drawn *sorted = vmp_big_alloc(((size_t)w->nr + 1) * sizeof(*sorted));
+	const uint32_t landings = w->nr - w->steps;
 	int err = -ENOMEM;
 
-	*w = (struct vmp_drawing){ .set = set, .v = malloc(bytes) };
-	if (w->v && sorted)
+	memmove(w->v + w->steps, w->v + w->room - landings, landings * sizeof(*w->v));
+	if (sorted)
 		err = make_points(w);
 	if (!err)
 		err = sort(w, sorted, 0, w->steps);

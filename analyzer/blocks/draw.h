@@ -13,25 +13,32 @@ struct vmp_drawn {
 
 struct vmp_drawing {
 	struct vmp_set *set;
-	struct vmp_drawn *v;		/* steps from the front, landings behind them */
-	uint32_t steps, nr;
+	struct vmp_drawn *v;		/* steps from the front, landings behind them; while they are noted at the end */
+	uint32_t steps, nr, room;
 	void *found;			/* private to who works in parts */
 };
 
-/** vmp_draw() - Resolve and sort all raws of a set.  Return: 0 or -ENOMEM; @w->v is to be freed either way. */
-int vmp_draw(struct vmp_drawing *w, struct vmp_set *set);
+/**
+ * vmp_draw_begin() - Room for so many raws.
+ * vmp_draw_note() - The next @nr raws of the set: what of a raw is no count is looked at.
+ * vmp_draw() - All raws were noted: resolve and sort them.
+ * Return: 0 or -ENOMEM; @w->v is to be freed either way.
+ */
+int vmp_draw_begin(struct vmp_drawing *w, struct vmp_set *set, uint32_t most);
+int vmp_draw_note(struct vmp_drawing *w, uint32_t nr);
+int vmp_draw(struct vmp_drawing *w);
 
 /** vmp_by_points() - Compare two by start, end and next. */
 int vmp_by_points(const void *pa, const void *pb);
 
-/* A thread's part: from one element until before another */
-struct vmp_part {
+/* A thread's part of the work */
+struct vmp_drawer {
 	struct vmp_drawing *w;
-	uint32_t from, to;
+	struct vmp_ranges *left;	/* vmp_ranges_take() */
 	int err;
 };
 
-/** vmp_in_parts() - Call @fn for parts of @nr elements, several threads at once.  Return: 0 or the first err of a part. */
-int vmp_in_parts(struct vmp_drawing *w, uint32_t nr, void *(*fn)(void *part));
+/** vmp_draw_together() - Call @fn in several threads, each of which takes ranges of @nr elements.  Return: 0 or the first err. */
+int vmp_draw_together(struct vmp_drawing *w, uint32_t nr, void *(*fn)(void *drawer));
 
 #endif

@@ -149,7 +149,7 @@ static void widen(struct vmp_estimate *b)
 }
 
 /* The same figures as part() finds, without each group; where one needs a certain group, nothing is known of its error. */
-static void part_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS], uint32_t block)
+static void part_errors(struct vmp_estimates *e, const struct without *without, uint32_t block)
 {
 	double missed[VMP_GROUPS], predicted[VMP_GROUPS];
 	uint32_t number = e->m->part_of[block];
@@ -166,21 +166,29 @@ static void part_errors(struct vmp_estimates *e, const struct without without[VM
 	e->block[block].predicted_error = vmp_error_of(predicted);
 }
 
-static void take_errors(struct vmp_estimates *e, const struct without without[VMP_GROUPS])
+struct errors {
+	struct vmp_estimates *e;
+	const struct without *without;	/* by group */
+};
+
+/* Of blocks from @i until before @to */
+static void take_errors(void *arg, uint32_t i, uint32_t to)
 {
+	const struct errors *a = arg;
 	double executions[VMP_GROUPS], cycles[VMP_GROUPS];
-	uint32_t i;
 	int g;
 
-	for (i = 0; i < e->m->set->blocks.nr; i++) {
+	for (; i < to; i++) {
+		struct vmp_estimate *b = &a->e->block[i];
+
 		for (g = 0; g < VMP_GROUPS; g++) {
-			executions[g] = without[g].executions[i];
-			cycles[g] = without[g].cycles[i];
+			executions[g] = a->without[g].executions[i];
+			cycles[g] = a->without[g].cycles[i];
 		}
-		e->block[i].executions_error = vmp_error_of(executions);
-		e->block[i].error = vmp_error_of(cycles);
-		widen(&e->block[i]);
-		part_errors(e, without, i);
+		b->executions_error = vmp_error_of(executions);
+		b->error = vmp_error_of(cycles);
+		widen(b);
+		part_errors(a->e, a->without, i);
 	}
 }
 
@@ -242,6 +250,7 @@ static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s,
 static int timed(struct vmp_estimates *e, int groups)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
+	struct errors errors = { e, without };
 	struct vmp_solutions all = { 0 };
 	struct vmp_chain c;
 	int g, err = vmp_chain_init(&c, e->m, e->period, e->by_instructions);
@@ -257,7 +266,7 @@ static int timed(struct vmp_estimates *e, int groups)
 		err = solve_all_groups(e, &c, &all, without);
 	}
 	if (!err)
-		take_errors(e, without);
+		vmp_parallel_ranges(e->m->set->blocks.nr, vmp_scan_threads(), take_errors, &errors);
 	for (g = 0; g < VMP_GROUPS; g++) {
 		free(without[g].executions);
 		free(without[g].cycles);
@@ -416,6 +425,15 @@ static double runs_spread(const struct vmp_estimates *e, uint32_t block)
 	}
 }
 
+/* Of blocks from @i until before @to, whose figures were chosen */
+static void take_spreads(void *arg, uint32_t i, uint32_t to)
+{
+	struct vmp_estimates *e = arg;
+
+	for (; i < to; i++)
+		e->block[i].runs_spread = runs_spread(e, i);
+}
+
 /* Which figure the summary uses for a block */
 static void choose(struct vmp_estimates *e)
 {
@@ -439,10 +457,10 @@ static void choose(struct vmp_estimates *e)
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)
 				e->block_without[g][i] = NAN;
 		}
-		b->runs_spread = runs_spread(e, i);
 		part(&e->m->set->blocks.v[i], b);
 		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
 	}
+	vmp_parallel_ranges(m->set->blocks.nr, vmp_scan_threads(), take_spreads, e);
 }
 
 static int is_cycles(const struct vmp_model *m)

@@ -8,6 +8,7 @@
 #define FLUSH_BYTES	(8U << 20)	/* of samples that are kept, when the capture is read again */
 
 struct shard {
+	struct vmp_measure *m;
 	struct vmp_count count;
 	struct vmp_set_eye eye;		/* when the capture is read again ... */
 	struct vmp_kept kept;
@@ -52,11 +53,14 @@ static int prepare(struct vmp_measure *m)
 
 /* ------------------------------------------------------------ what was kept */
 
-static void *count_kept(void *arg)
+/* What is to be read again is counted then */
+static void *begin(void *arg)
 {
 	struct shard *sh = arg;
 
-	sh->err = vmp_count_kept(&sh->count, &sh->from->kept);
+	sh->err = vmp_count_init(&sh->count, sh->m, sh->from);
+	if (!sh->err && sh->from)
+		sh->err = vmp_count_kept(&sh->count, &sh->from->kept);
 	return NULL;
 }
 
@@ -136,17 +140,15 @@ static int count_all(struct vmp_measure *m, struct vmp_set *set, struct shard *s
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < nr; i++) {
+	for (i = 0; i < nr; i++) {
+		shards[i].m = m;
 		shards[i].from = set->kept.nr ? &set->kept.v[i] : NULL;
-		err = vmp_count_init(&shards[i].count, m, shards[i].from);
 		args[i] = &shards[i];
 	}
-	if (err || !set->kept.nr)
-		return err ? err : read_again(m, set, shards, nr);
-	vmp_parallel(count_kept, args, nr);
+	vmp_parallel(begin, args, nr);
 	for (i = 0; !err && i < nr; i++)
 		err = shards[i].err;
-	return err;
+	return err || set->kept.nr ? err : read_again(m, set, shards, nr);
 }
 
 static int run(struct vmp_measure *m, struct vmp_set *set)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "model/hosttext.h"
+#include "model/scan.h"
+#include "util/big.h"
 #include "util/radix.h"
 #include "util/text.h"
 
@@ -320,38 +322,33 @@ static int new_point(struct vmp_points *p, uint32_t context, uint64_t addr, stru
 	return err;
 }
 
-static uint64_t place_hash(uint32_t object, uint64_t addr)
+/* Of an address in an object, or in a context */
+static uint64_t hash_in(uint32_t which, uint64_t addr)
 {
-	return vmp_hash_mix(addr) + object;
-}
-
-static uint64_t place_hash_of(const void *arg, uint32_t number)
-{
-	const struct vmp_points *p = arg;
-
-	return place_hash(p->points.v[number].object, p->points.v[number].addr);
+	return vmp_hash_mix(vmp_hash_mix(which) + addr);
 }
 
 static int add_point(struct vmp_points *p, const struct vmp_point *new, uint32_t *out)
 {
-	uint64_t at = place_hash(new->object, new->addr);
+	uint64_t hash = hash_in(new->object, new->addr);
+	uint32_t at = 0;
 
-	while ((*out = vmp_slots_next(&p->by_place, &at)) != VMP_NONE) {
+	while ((*out = vmp_slots_next(&p->by_place, hash, &at)) != VMP_NONE) {
 		const struct vmp_point *x = &p->points.v[*out];
 
 		if (x->object == new->object && x->addr == new->addr && x->function == new->function)
 			return 0;
 	}
 	*out = p->points.nr;
-	return vmp_vec_push(&p->points, *new) || vmp_slots_add(&p->by_place, *out, place_hash_of, p) ? -ENOMEM : 0;
+	return vmp_vec_push(&p->points, *new) || vmp_slots_add(&p->by_place, *out, hash) ? -ENOMEM : 0;
 }
 
 uint32_t vmp_point_at(const struct vmp_points *p, uint32_t object, uint64_t addr)
 {
-	uint64_t at = place_hash(object, addr);
-	uint32_t n;
+	uint64_t hash = hash_in(object, addr);
+	uint32_t at = 0, n;
 
-	while ((n = vmp_slots_next(&p->by_place, &at)) != VMP_NONE)
+	while ((n = vmp_slots_next(&p->by_place, hash, &at)) != VMP_NONE)
 		if (p->points.v[n].object == object && p->points.v[n].addr == addr)
 			break;
 	return n;
@@ -362,89 +359,131 @@ static uint32_t context_of(const struct vmp_points *p, uint32_t context, uint64_
 	return addr >> 63 ? p->contexts.v[context].kernel : context;
 }
 
-static uint64_t address_hash(uint32_t context, uint64_t addr)
+static int note(struct vmp_points *p, uint32_t context, uint64_t addr, uint64_t hash, uint32_t *number)
 {
-	return vmp_hash_mix(addr) + context;
-}
+	const struct vmp_raw_address new = { addr, context, VMP_NONE };
+	uint32_t at = 0;
 
-static uint64_t address_hash_of(const void *arg, uint32_t number)
-{
-	const struct vmp_points *p = arg;
-
-	return address_hash(p->addresses.v[number].context, p->addresses.v[number].addr);
-}
-
-void vmp_points_fetch(const struct vmp_points *p, uint32_t context, uint64_t addr)
-{
-	vmp_slots_fetch(&p->by_address, address_hash(context_of(p, context, addr), addr));
-}
-
-int vmp_points_note(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *number)
-{
-	struct vmp_raw_address new = { addr, context_of(p, context, addr), VMP_NONE };
-	uint64_t at = address_hash(new.context, addr);
-
-	while ((*number = vmp_slots_next(&p->by_address, &at)) != VMP_NONE)
-		if (p->addresses.v[*number].addr == addr && p->addresses.v[*number].context == new.context)
+	while ((*number = vmp_slots_next(&p->by_address, hash, &at)) != VMP_NONE)
+		if (p->addresses.v[*number].addr == addr && p->addresses.v[*number].context == context)
 			return 0;
 	*number = p->addresses.nr;
-	return vmp_vec_push(&p->addresses, new) || vmp_slots_add(&p->by_address, *number, address_hash_of, p) ?
-	       -ENOMEM : 0;
+	return vmp_vec_push(&p->addresses, new) || vmp_slots_add(&p->by_address, *number, hash) ? -ENOMEM : 0;
 }
 
-static int resolve(struct vmp_points *p, struct vmp_raw_address *a)
+int vmp_points_note(struct vmp_points *p, const struct vmp_raw_address *of, unsigned int nr, uint32_t *number)
 {
-	struct vmp_point new;
-	int err = a->point == VMP_NONE ? new_point(p, a->context, a->addr, &new) : 0;
+	uint32_t context[VMP_POINTS_TOGETHER];
+	uint64_t hash[VMP_POINTS_TOGETHER];
+	unsigned int i;
+	int err = 0;
 
-	return err || a->point != VMP_NONE ? err : add_point(p, &new, &a->point);
+	for (i = 0; i < nr; i++) {
+		context[i] = context_of(p, of[i].context, of[i].addr);
+		hash[i] = hash_in(context[i], of[i].addr);
+		vmp_slots_fetch(&p->by_address, hash[i]);
+	}
+	for (i = 0; i < nr; i++) {
+		number[i] = vmp_slots_peek(&p->by_address, hash[i]);
+		if (number[i] != VMP_NONE)
+			__builtin_prefetch(&p->addresses.v[number[i]]);
+	}
+	for (i = 0; !err && i < nr; i++) {
+		number[i] = VMP_NONE;
+		if (of[i].addr)
+			err = note(p, context[i], of[i].addr, hash[i], &number[i]);
+	}
+	return err;
 }
 
 int vmp_points_find(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *out)
 {
+	struct vmp_point new;
 	uint32_t number;
-	int err = vmp_points_note(p, context, addr, &number);
+	int err;
 
-	if (!err)
-		err = resolve(p, &p->addresses.v[number]);
+	context = context_of(p, context, addr);
+	err = note(p, context, addr, hash_in(context, addr), &number);
+	if (!err && p->addresses.v[number].point == VMP_NONE) {
+		err = new_point(p, context, addr, &new);
+		if (!err)
+			err = add_point(p, &new, &p->addresses.v[number].point);
+	}
 	if (!err)
 		*out = p->addresses.v[number].point;
 	return err;
 }
 
-/* Numbers of addresses as values, in order of context and address; NULL: no memory */
-static struct vmp_radix *in_order_of_addresses(const struct vmp_points *p, struct vmp_radix **room)
+/* Two halves: elements, and room to sort them */
+static struct vmp_radix *room_to_sort(uint32_t nr)
 {
-	struct vmp_radix *a = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a)), *sorted;
-	uint32_t i;
+	return vmp_big_alloc(2 * ((size_t)nr + 1) * sizeof(struct vmp_radix));
+}
 
-	*room = malloc(((size_t)p->addresses.nr + 1) * sizeof(*a));
-	if (!a || !*room) {
-		free(a);
-		return NULL;
+static struct vmp_radix *sort_half(struct vmp_radix *all, struct vmp_radix *half, uint32_t nr)
+{
+	return vmp_radix_sort(half, half == all ? all + nr : all, nr);
+}
+
+/* Numbers of addresses as values, in order of context and address.  @all: room_to_sort() */
+static struct vmp_radix *in_order_of_addresses(const struct vmp_points *p, struct vmp_radix *all)
+{
+	uint32_t nr = p->addresses.nr, i;
+	struct vmp_radix *v;
+
+	for (i = 0; i < nr; i++)
+		all[i] = (struct vmp_radix){ p->addresses.v[i].addr, i };
+	v = sort_half(all, all, nr);
+	for (i = 0; i < nr; i++)
+		v[i].key = p->addresses.v[v[i].value].context;
+	return sort_half(all, v, nr);
+}
+
+/* Some addresses one behind the other; @v: their numbers as values */
+static int resolve(struct vmp_points *p, const struct vmp_radix *v, unsigned int nr)
+{
+	struct vmp_point new[VMP_POINTS_TOGETHER];
+	unsigned int i;
+	uint32_t n;
+	int err = 0;
+
+	for (i = 0; i < nr; i++)
+		__builtin_prefetch(&p->addresses.v[v[i].value]);
+	for (i = 0; !err && i < nr; i++) {
+		const struct vmp_raw_address *a = &p->addresses.v[v[i].value];
+
+		if (a->point != VMP_NONE)
+			continue;
+		err = new_point(p, a->context, a->addr, &new[i]);
+		vmp_slots_fetch(&p->by_place, hash_in(new[i].object, new[i].addr));
 	}
-	for (i = 0; i < p->addresses.nr; i++)
-		a[i] = (struct vmp_radix){ p->addresses.v[i].addr, i };
-	sorted = vmp_radix_sort(a, *room, p->addresses.nr);
-	for (i = 0; i < p->addresses.nr; i++)
-		sorted[i].key = p->addresses.v[sorted[i].value].context;
-	*room = sorted == a ? *room : a;
-	a = sorted;
-	sorted = vmp_radix_sort(a, *room, p->addresses.nr);
-	*room = sorted == a ? *room : a;
-	return sorted;
+	for (i = 0; !err && i < nr; i++) {
+		if (p->addresses.v[v[i].value].point != VMP_NONE)
+			continue;
+		n = vmp_slots_peek(&p->by_place, hash_in(new[i].object, new[i].addr));
+		if (n != VMP_NONE)
+			__builtin_prefetch(&p->points.v[n]);
+	}
+	for (i = 0; !err && i < nr; i++)
+		if (p->addresses.v[v[i].value].point == VMP_NONE)
+			err = add_point(p, &new[i], &p->addresses.v[v[i].value].point);
+	return err;
 }
 
 int vmp_points_resolve(struct vmp_points *p)
 {
-	struct vmp_radix *room, *a = in_order_of_addresses(p, &room);
-	uint32_t i;
-	int err = a ? 0 : -ENOMEM;
+	struct vmp_radix *all = room_to_sort(p->addresses.nr), *v;
+	uint32_t i, left;
+	int err = 0;
 
-	for (i = 0; !err && i < p->addresses.nr; i++)
-		err = resolve(p, &p->addresses.v[a[i].value]);
-	free(a);
-	free(room);
+	if (!all)
+		return -ENOMEM;
+	v = in_order_of_addresses(p, all);
+	for (i = 0; !err && i < p->addresses.nr; i += VMP_POINTS_TOGETHER) {
+		left = p->addresses.nr - i;
+		err = resolve(p, v + i, left < VMP_POINTS_TOGETHER ? left : VMP_POINTS_TOGETHER);
+	}
+	free(all);
 	return err;
 }
 
@@ -472,15 +511,10 @@ static int cmp_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* A point's place in order, as far as one comparison goes */
-struct place_of {
-	uint64_t addr;
-	uint32_t module, point;
-};
-
 struct sorting {
 	const struct vmp_points *p;
 	const uint32_t *ranks;	/* of strings */
+	const uint32_t *place;	/* by point, in the end */
 };
 
 static uint32_t vm_of(const struct vmp_points *p, uint32_t object)
@@ -488,59 +522,103 @@ static uint32_t vm_of(const struct vmp_points *p, uint32_t object)
 	return object == VMP_NONE ? VMP_NONE : p->objects.v[object].vm;
 }
 
+/* Points at one address of one module */
 static int in_order(const void *pa, const void *pb, void *arg)
 {
-	const struct place_of *x = pa, *y = pb;
+	const struct vmp_radix *x = pa, *y = pb;
 	const struct sorting *s = arg;
-	const struct vmp_point *a = &s->p->points.v[x->point], *b = &s->p->points.v[y->point];
-	int d = cmp_u64(x->module, y->module);
+	const struct vmp_point *a = &s->p->points.v[x->value], *b = &s->p->points.v[y->value];
+	int d = cmp_u64(s->ranks[a->function], s->ranks[b->function]);
 
-	d = d ? d : cmp_u64(x->addr, y->addr);
-	d = d ? d : cmp_u64(s->ranks[a->function], s->ranks[b->function]);
 	d = d ? d : cmp_u64(a->object == VMP_NONE, b->object == VMP_NONE);
 	d = d ? d : cmp_u64(vm_of(s->p, a->object), vm_of(s->p, b->object));
 	return d ? d : cmp_u64(a->object, b->object);
 }
 
+/* Those of one key are in order of their addresses */
+static void sort_same(const struct sorting *s, struct vmp_radix *v, uint32_t nr)
+{
+	const struct vmp_point *points = s->p->points.v;
+	uint32_t i, end;
+
+	for (i = 0; i < nr; i = end) {
+		for (end = i + 1; end < nr && v[end].key == v[i].key && points[v[end].value].addr == points[v[i].value].addr; )
+			end++;
+		if (end - i > 1)
+			qsort_r(&v[i], end - i, sizeof(*v), in_order, (void *)s);
+	}
+}
+
+/* By module and address.  @all: room_to_sort() */
+static struct vmp_radix *in_order_of_modules(const struct sorting *s, struct vmp_radix *all)
+{
+	const struct vmp_point *points = s->p->points.v;
+	uint32_t nr = s->p->points.nr, i;
+	struct vmp_radix *v;
+
+	for (i = 0; i < nr; i++)
+		all[i] = (struct vmp_radix){ points[i].addr, i };
+	v = sort_half(all, all, nr);
+	for (i = 0; i < nr; i++)
+		v[i].key = s->ranks[points[v[i].value].module];
+	v = sort_half(all, v, nr);
+	sort_same(s, v, nr);
+	return v;
+}
+
+/* @place: filled */
 static struct vmp_point *ordered(const struct vmp_points *p, uint32_t *place)
 {
-	struct sorting s = { p, vmp_strings_ranks(&p->m->strings) };
-	struct place_of *of = malloc(((size_t)p->points.nr + 1) * sizeof(*of));
-	struct vmp_point *v = malloc(((size_t)p->points.nr + 1) * sizeof(*v));
+	struct sorting s = { .p = p, .ranks = vmp_strings_ranks(&p->m->strings) };
+	struct vmp_radix *all = room_to_sort(p->points.nr), *from;
+	struct vmp_point *v = vmp_big_alloc(((size_t)p->points.nr + 1) * sizeof(*v));
 	uint32_t i;
 
-	for (i = 0; s.ranks && of && i < p->points.nr; i++)
-		of[i] = (struct place_of){ p->points.v[i].addr, s.ranks[p->points.v[i].module], i };
-	if (s.ranks && of && v && p->points.nr)
-		qsort_r(of, p->points.nr, sizeof(*of), in_order, &s);
-	for (i = 0; s.ranks && of && v && i < p->points.nr; i++) {
-		v[i] = p->points.v[of[i].point];
-		place[of[i].point] = i;
-	}
-	if (!s.ranks || !of) {
+	if (!s.ranks || !all) {
 		free(v);
 		v = NULL;
 	}
+	from = v ? in_order_of_modules(&s, all) : NULL;
+	for (i = 0; v && i < p->points.nr; i++) {
+		v[i] = p->points.v[from[i].value];
+		place[from[i].value] = i;
+	}
 	free((void *)s.ranks);
-	free(of);
+	free(all);
 	return v;
+}
+
+static void move_addresses(void *arg, uint32_t i, uint32_t to)
+{
+	const struct sorting *s = arg;
+	struct vmp_raw_address *v = s->p->addresses.v;
+
+	for (; i < to; i++)
+		v[i].point = s->place[v[i].point];
+}
+
+static void move_slots(void *arg, uint32_t i, uint32_t to)
+{
+	const struct sorting *s = arg;
+	struct vmp_slot *v = s->p->by_place.v;
+
+	for (; i < to; i++)
+		if (v[i].number)
+			v[i].number = s->place[v[i].number - 1] + 1;
 }
 
 int vmp_points_sort(struct vmp_points *p, uint32_t *place)
 {
 	struct vmp_point *v = ordered(p, place);
-	uint32_t i;
+	struct sorting s = { .p = p, .place = place };
 
 	if (!v)
 		return -ENOMEM;
 	free(p->points.v);
 	p->points.v = v;
 	p->points.room = p->points.nr + 1;
-	for (i = 0; i < p->addresses.nr; i++)
-		p->addresses.v[i].point = place[p->addresses.v[i].point];
-	for (i = 0; p->by_place.v && i <= p->by_place.mask; i++)
-		if (p->by_place.v[i])
-			p->by_place.v[i] = place[p->by_place.v[i] - 1] + 1;
+	vmp_parallel_ranges(p->addresses.nr, vmp_scan_threads(), move_addresses, &s);
+	vmp_parallel_ranges(p->by_place.v ? p->by_place.mask + 1 : 0, vmp_scan_threads(), move_slots, &s);
 	return 0;
 }
 

@@ -92,16 +92,16 @@ int vmp_points_context(struct vmp_points *p, const struct vmp_origin *from, uint
 /** vmp_points_find() - Point of an address; made when it is new.  Return: 0 or -ENOMEM. */
 int vmp_points_find(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *point);
 
+#define VMP_POINTS_TOGETHER	48U
+
 /**
  * vmp_points_note(), vmp_points_resolve() - The same for many, faster: neighbours lie in the same function.
- * @number: Of the address: once all were resolved, addresses.v[number] has its point.
+ * @of:     Up to VMP_POINTS_TOGETHER addresses and their contexts; address 0: none.
+ * @number: Of each address: once all were resolved, addresses.v[number] has its point; VMP_NONE of none.
  * Return: 0 or -ENOMEM.
  */
-int vmp_points_note(struct vmp_points *p, uint32_t context, uint64_t addr, uint32_t *number);
+int vmp_points_note(struct vmp_points *p, const struct vmp_raw_address *of, unsigned int nr, uint32_t *number);
 int vmp_points_resolve(struct vmp_points *p);
-
-/** vmp_points_fetch() - What vmp_points_note() will look at is fetched meanwhile. */
-void vmp_points_fetch(const struct vmp_points *p, uint32_t context, uint64_t addr);
 
 /** vmp_point_at() - Another point of the same object, as known to be; VMP_NONE none. */
 uint32_t vmp_point_at(const struct vmp_points *p, uint32_t object, uint64_t addr);

@@ -48,11 +48,10 @@ uint32_t vmp_raws_find(const struct vmp_raws *r, const struct vmp_raw *key, uint
 static int more_slots(struct vmp_raws *r)
 {
 	uint32_t nr = r->slots ? 2 * (r->mask + 1) : FIRST_SLOTS, i, at;
-	struct vmp_raws_slot *slots = nr ? vmp_big_alloc(nr * sizeof(*slots)) : NULL;
+	struct vmp_raws_slot *slots = nr ? vmp_big_zeroed(nr, sizeof(*slots)) : NULL;
 
 	if (!slots)
 		return -ENOMEM;
-	memset(slots, 0, nr * sizeof(*slots));
 	for (i = 0; r->slots && i <= r->mask; i++) {
 		if (!r->slots[i].number)
 			continue;
@@ -95,8 +94,10 @@ int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t h, uin
 		if (r->nr % VMP_RAWS_CHUNK == 0 && more_room(r))
 			return -ENOMEM;
 		*number = r->nr++;
-		*vmp_raws_at(r, *number) = *more;
-		*slot = (struct vmp_raws_slot){ (uint32_t)(h >> 32), r->nr };
+		raw = vmp_raws_at(r, *number);
+		*raw = *more;
+		raw->hash = (uint32_t)(h >> 32);
+		*slot = (struct vmp_raws_slot){ raw->hash, r->nr };
 		return 0;
 	}
 	*number = slot->number - 1;

@@ -29,7 +29,7 @@ struct vmp_raw {
 	uint32_t n, mispredicted;
 	uint32_t cycled;		/* of n, those that tell cycles */
 	uint32_t target;		/* number of the unit or landing that it became */
-	uint32_t reserved;
+	uint32_t hash;			/* upper half, of one in a table */
 };
 
 struct vmp_raws_slot {
@@ -58,6 +58,16 @@ static inline struct vmp_raws_slot *vmp_raws_slot(const struct vmp_raws *r, uint
 
 /** vmp_raws_hash() - Of a key, for what follows; its slot is fetched meanwhile. */
 uint64_t vmp_raws_hash(const struct vmp_raws *r, const struct vmp_raw *key);
+
+/** vmp_raws_known_hash() - The same of a raw of another table. */
+static inline uint64_t vmp_raws_known_hash(const struct vmp_raws *r, const struct vmp_raw *raw)
+{
+	uint64_t hash = (uint64_t)raw->hash << 32;
+
+	if (r->slots)
+		__builtin_prefetch(vmp_raws_slot(r, hash));
+	return hash;
+}
 
 /** vmp_raws_fetch() - What the slot points to is fetched meanwhile. */
 static inline void vmp_raws_fetch(const struct vmp_raws *r, uint64_t hash)

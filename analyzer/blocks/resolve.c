@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define AHEAD	8U	/* raws that are fetched while one is looked at */
+#define AHEAD	16U	/* raws that are fetched while one is looked at */
 #define BEHIND	4096U	/* bytes behind another sample of the same block, at most */
 
 /* What code says of a drawn's start and end, and of its next */
@@ -115,27 +115,35 @@ static enum vmp_flaw look_at_branch(struct looking *l, const struct vmp_set *set
 	return goes_elsewhere(&l->step, set, d, flow) ? VMP_FLAW_ELSEWHERE : VMP_FLAW_NONE;
 }
 
-static void *check_part(void *arg)
+static void check_range(struct looking *l, const struct vmp_drawing *w, uint32_t from, uint32_t to)
 {
-	struct vmp_part *part = arg;
-	const struct vmp_set *set = part->w->set;
-	const struct vmp_drawn *d = part->w->v;
-	struct checked *checked = part->w->found, code = { 0 };
-	struct looking l = { .bounds = vmp_bounds_create(&set->points) };
+	const struct vmp_drawn *d = w->v;
+	struct checked *checked = w->found, code = { 0 };
 	uint32_t i;
 
-	part->err = vmp_stepper_init(&l.step, &set->points);
-	if (!l.bounds)
-		part->err = -ENOMEM;
-	for (i = part->from; !part->err && i < part->to; i++) {
-		if (i == part->from || i == part->w->steps || !same_code(&d[i], &d[i - 1]))
-			code = look(&l.step, &d[i]);
+	for (i = from; i < to; i++) {
+		if (i == from || i == w->steps || !same_code(&d[i], &d[i - 1]))
+			code = look(&l->step, &d[i]);
 		else if (d[i].next == d[i - 1].next)
 			continue;
 		checked[i] = code;
 		if (!code.flaw)
-			checked[i].branch = (uint8_t)look_at_branch(&l, set, &d[i], code.flow);
+			checked[i].branch = (uint8_t)look_at_branch(l, w->set, &d[i], code.flow);
 	}
+}
+
+static void *check_all(void *arg)
+{
+	struct vmp_drawer *me = arg;
+	const struct vmp_points *p = &me->w->set->points;
+	struct looking l = { .bounds = vmp_bounds_create(p) };
+	uint32_t from, to;
+
+	me->err = vmp_stepper_init(&l.step, p);
+	if (!l.bounds)
+		me->err = -ENOMEM;
+	while (!me->err && vmp_ranges_take(me->left, &from, &to))
+		check_range(&l, me->w, from, to);
 	vmp_stepper_deinit(&l.step);
 	vmp_bounds_destroy(l.bounds);
 	return NULL;
@@ -358,20 +366,18 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 	return err ? err : add_alone(w, i);
 }
 
-int vmp_set_resolve(struct vmp_set *set)
+int vmp_set_resolve(struct vmp_drawing *w)
 {
-	struct checked *checked = malloc(((size_t)set->raws.nr + 1) * sizeof(*checked));
-	struct vmp_drawing w;
-	int err = vmp_draw(&w, set);
+	struct checked *checked = malloc(((size_t)w->nr + 1) * sizeof(*checked));
+	int err = checked ? vmp_draw(w) : -ENOMEM;
 
-	w.found = checked;
+	w->found = checked;
 	if (!err)
-		err = checked ? vmp_in_parts(&w, w.nr, check_part) : -ENOMEM;
+		err = vmp_draw_together(w, w->nr, check_all);
 	if (!err)
-		err = add_units(&w, checked);
+		err = add_units(w, checked);
 	if (!err)
-		err = add_landings(&w, checked);
-	free(w.v);
+		err = add_landings(w, checked);
 	free(checked);
 	return err;
 }

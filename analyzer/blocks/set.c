@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* set.c - the first pass: threads count for themselves what there is, then one table is made of theirs. */
-#include "blocks/set.h"
+#include "blocks/draw.h"
 
 #include <string.h>
 
@@ -123,7 +123,7 @@ static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *
 	for (i = 0; i < from->nr; i += n) {
 		n = from->nr - i < AHEAD ? from->nr - i : AHEAD;
 		for (k = 0; k < n; k++)
-			hash[k] = vmp_raws_hash(to, vmp_raws_at(from, i + k));
+			hash[k] = vmp_raws_known_hash(to, vmp_raws_at(from, i + k));
 		for (k = 0; k < n; k++)
 			vmp_raws_fetch(to, hash[k]);
 		for (k = 0; k < n; k++)
@@ -133,6 +133,7 @@ static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *
 	return 0;
 }
 
+/* The first shard's raws are the set's; those of another one are added to them. */
 static int merge(struct vmp_set *set, struct shard *sh)
 {
 	struct vmp_set_kept kept = { .kept = sh->kept };
@@ -140,11 +141,7 @@ static int merge(struct vmp_set *set, struct shard *sh)
 
 	sh->kept = (struct vmp_kept){ 0 };
 	totals_add(&set->totals, &sh->totals);
-	if (!set->raws.nr) {
-		vmp_raws_free(&set->raws);
-		set->raws = sh->raws;
-		sh->raws = (struct vmp_raws){ 0 };
-	} else {
+	if (set->kept.nr) {
 		err = vmp_vec_reserve(&kept.raw, sh->raws.nr);
 		if (!err)
 			err = add_raws(&set->raws, &sh->raws, kept.raw.v);
@@ -160,6 +157,73 @@ static int merge(struct vmp_set *set, struct shard *sh)
 	return err;
 }
 
+struct merging {
+	struct vmp_set *set;
+	struct vmp_drawing *w;
+	struct shard *shards;
+	unsigned int nr;
+	uint32_t first;		/* raws of the first shard */
+};
+
+/* Counts of raws change, and there are more of them; nothing else of a raw, and none moves */
+static int merge_others(const struct merging *m)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 1; !err && i < m->nr; i++)
+		err = merge(m->set, &m->shards[i]);
+	return err;
+}
+
+static int note_first(const struct merging *m)
+{
+	return vmp_draw_note(m->w, m->first);
+}
+
+/* One of the two that work beside each other */
+struct task {
+	int (*fn)(const struct merging *m);
+	const struct merging *m;
+	int err;
+};
+
+static void *run(void *arg)
+{
+	struct task *t = arg;
+
+	t->err = t->fn(t->m);
+	return NULL;
+}
+
+static int merge_all(struct vmp_set *set, struct shard *shards, unsigned int nr, struct vmp_drawing *w)
+{
+	struct merging m = { .set = set, .w = w, .shards = shards, .nr = nr, .first = shards->raws.nr };
+	struct task tasks[] = { { merge_others, &m, 0 }, { note_first, &m, 0 } };
+	void *args[] = { &tasks[0], &tasks[1] };
+	uint64_t most = 0;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		most += shards[i].raws.nr;
+	if (most > UINT32_MAX)
+		return -ENOMEM;
+	set->raws = shards->raws;
+	shards->raws = (struct vmp_raws){ 0 };
+	/* so that the list of chunks stays where it is */
+	err = vmp_vec_reserve(&set->raws.chunks, (uint32_t)(most / VMP_RAWS_CHUNK + 1));
+	if (!err)
+		err = vmp_draw_begin(w, set, (uint32_t)most);
+	if (!err)
+		err = merge(set, shards);
+	if (!err && nr > 1) {
+		vmp_parallel(run, args, 2);
+		err = tasks[0].err ? tasks[0].err : tasks[1].err;
+	}
+	return err ? err : vmp_draw_note(w, set->raws.nr - w->nr);
+}
+
 void vmp_set_forget_kept(struct vmp_set *set)
 {
 	uint32_t i;
@@ -171,7 +235,8 @@ void vmp_set_forget_kept(struct vmp_set *set)
 	vmp_vec_free(&set->kept);
 }
 
-static int scan(struct vmp_set *set, unsigned int nr)
+/* @w: what the set's raws are noted in */
+static int scan(struct vmp_set *set, unsigned int nr, struct vmp_drawing *w)
 {
 	struct shard *shards = calloc(nr, sizeof(*shards));
 	int keeps = set->choice.keep_bytes != 0, err = shards ? 0 : -ENOMEM;
@@ -190,7 +255,10 @@ static int scan(struct vmp_set *set, unsigned int nr)
 		if (!keeps)
 			vmp_vec_free(&shards[i].kept.words);
 		err = err ? err : count_waiting(&shards[i]);
-		err = err ? err : merge(set, &shards[i]);
+	}
+	if (!err)
+		err = merge_all(set, shards, nr, w);
+	for (i = 0; shards && i < nr; i++) {
 		vmp_set_eye_deinit(&shards[i].eye);
 		vmp_raws_free(&shards[i].raws);
 		vmp_vec_free(&shards[i].kept.words);
@@ -261,14 +329,16 @@ int vmp_set_open(struct vmp_set **out, struct vmp_model *m, const struct vmp_set
 int vmp_set_create(struct vmp_set **out, struct vmp_model *m, const struct vmp_set_choice *choice)
 {
 	unsigned int nr = vmp_scan_threads();
+	struct vmp_drawing w = { .set = NULL };
 	int err = vmp_set_open(out, m, choice);
 
 	if (err)
 		return err;
-	while ((err = scan(*out, nr)) == -EAGAIN)
+	while ((err = scan(*out, nr, &w)) == -EAGAIN)
 		forget(*out);
 	if (!err)
-		err = vmp_set_resolve(*out);
+		err = vmp_set_resolve(&w);
+	free(w.v);
 	if (err) {
 		vmp_set_destroy(*out);
 		*out = NULL;

@@ -190,7 +190,9 @@ void vmp_set_fetch(const struct vmp_raws *raws, const struct vmp_set_keys *keys)
 /** vmp_set_look_up() - Numbers of keys in the set's raws; VMP_NONE: not there. */
 void vmp_set_look_up(const struct vmp_set *set, struct vmp_set_keys *keys);
 
-/** vmp_set_resolve() - Raws become units, blocks and landings.  Private to set.c.  Return: 0 or -ENOMEM. */
-int vmp_set_resolve(struct vmp_set *set);
+struct vmp_drawing;
+
+/** vmp_set_resolve() - Raws, all noted (draw.h), become units, blocks and landings.  Private to set.c.  Return: 0 or -ENOMEM. */
+int vmp_set_resolve(struct vmp_drawing *w);
 
 #endif

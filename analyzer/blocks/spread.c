@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "util/big.h"
+
 #define LEAST_RUNS	16U	/* that a block must be seen in */
 
 static uint32_t words_of(uint32_t runs)
@@ -29,7 +31,7 @@ int vmp_spreads_init(struct vmp_spreads *s, const struct vmp_set *set)
 		if (nr >= VMP_SPREAD_LIST)
 			return -ENOMEM;
 	}
-	s->words = calloc(nr + 1, sizeof(*s->words));
+	s->words = vmp_big_zeroed(nr + 1, sizeof(*s->words));
 	if (!s->words)
 		return -ENOMEM;
 	for (i = 0; i < set->blocks.nr; i++)

@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* slots.c - linear probing, at most half full. */
+/* slots.c - linear probing, at most half full; when it grows no element is looked at. */
 #include "model/slots.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/big.h"
+
 #define FIRST	64U
 
-static void put(struct vmp_slots *s, uint64_t hash, uint32_t number)
+static void put(struct vmp_slots *s, struct vmp_slot new)
 {
-	while (s->v[hash & s->mask])
-		hash++;
-	s->v[hash & s->mask] = number + 1;
+	uint32_t at = new.hash;
+
+	while (s->v[at & s->mask].number)
+		at++;
+	s->v[at & s->mask] = new;
 	s->nr++;
 }
 
-static int grow(struct vmp_slots *s, uint64_t (*hash_of)(const void *arg, uint32_t number), const void *arg)
+static int grow(struct vmp_slots *s)
 {
 	uint32_t nr = s->v ? 2 * (s->mask + 1) : FIRST, i;
-	struct vmp_slots more = { .v = nr ? calloc(nr, sizeof(*s->v)) : NULL, .mask = nr - 1 };
+	struct vmp_slots more = { .v = nr ? vmp_big_zeroed(nr, sizeof(*s->v)) : NULL, .mask = nr - 1 };
 
 	if (!more.v)
 		return -ENOMEM;
 	for (i = 0; s->v && i <= s->mask; i++)
-		if (s->v[i])
-			put(&more, hash_of(arg, s->v[i] - 1), s->v[i] - 1);
+		if (s->v[i].number)
+			put(&more, s->v[i]);
 	free(s->v);
 	*s = more;
 	return 0;
 }
 
-int vmp_slots_add(struct vmp_slots *s, uint32_t number, uint64_t (*hash_of)(const void *arg, uint32_t number),
-		  const void *arg)
+int vmp_slots_add(struct vmp_slots *s, uint32_t number, uint64_t hash)
 {
-	if ((!s->v || s->nr > s->mask / 2) && grow(s, hash_of, arg))
+	if ((!s->v || s->nr > s->mask / 2) && grow(s))
 		return -ENOMEM;
-	put(s, hash_of(arg, number), number);
+	put(s, (struct vmp_slot){ (uint32_t)(hash >> 32), number + 1 });
 	return 0;
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * slots.h - open-addressing table of elements that lie in an array: it holds their
- * numbers only, a quarter of what struct vmp_hash takes.
+ * numbers and a part of their hashes, half of what struct vmp_hash takes.
  *
  * Zeroed memory is an empty table.  Who looks for an element:
  *
- *	for (at = hash; (n = vmp_slots_next(s, &at)) != VMP_NONE; )
+ *	for (at = 0; (n = vmp_slots_next(s, hash, &at)) != VMP_NONE; )
  *		if (element n is it)
  *			...
+ *
+ * The table is larger than any cache: who looks for several asks for all of their slots
+ * (vmp_slots_fetch()), then for the elements in them (vmp_slots_peek()), then looks them up.
  */
 #ifndef VMP_SLOTS_H
 #define VMP_SLOTS_H
@@ -16,31 +19,49 @@
 
 #include "model/space.h"
 
+struct vmp_slot {
+	uint32_t hash;		/* its upper half */
+	uint32_t number;	/* + 1, 0 free */
+};
+
 struct vmp_slots {
-	uint32_t *v;		/* number + 1, 0 free */
+	struct vmp_slot *v;
 	uint32_t nr, mask;
 };
 
-/** vmp_slots_next() - Number of an element that may be it; VMP_NONE: it is not there.  @at: the hash at first. */
-static inline uint32_t vmp_slots_next(const struct vmp_slots *s, uint64_t *at)
+static inline struct vmp_slot *vmp_slots_at(const struct vmp_slots *s, uint64_t hash, uint32_t at)
 {
-	return s->v ? s->v[(*at)++ & s->mask] - 1 : VMP_NONE;
+	return &s->v[((hash >> 32) + at) & s->mask];
+}
+
+/** vmp_slots_next() - Number of an element that may be it; VMP_NONE: it is not there.  @at: 0 at first. */
+static inline uint32_t vmp_slots_next(const struct vmp_slots *s, uint64_t hash, uint32_t *at)
+{
+	const struct vmp_slot *slot;
+
+	if (!s->v)
+		return VMP_NONE;
+	do
+		slot = vmp_slots_at(s, hash, (*at)++);
+	while (slot->number && slot->hash != hash >> 32);
+	return slot->number - 1;
 }
 
 /** vmp_slots_fetch() - The place of a hash is fetched meanwhile. */
 static inline void vmp_slots_fetch(const struct vmp_slots *s, uint64_t hash)
 {
 	if (s->v)
-		__builtin_prefetch(&s->v[hash & s->mask]);
+		__builtin_prefetch(vmp_slots_at(s, hash, 0));
 }
 
-/**
- * vmp_slots_add() - An element that is not there yet.
- * @hash_of: Hash of any of them.
- * Return: 0 or -ENOMEM.
- */
-int vmp_slots_add(struct vmp_slots *s, uint32_t number, uint64_t (*hash_of)(const void *arg, uint32_t number),
-		  const void *arg);
+/** vmp_slots_peek() - Number of the element that lies in the place of a hash, whichever it is, or VMP_NONE. */
+static inline uint32_t vmp_slots_peek(const struct vmp_slots *s, uint64_t hash)
+{
+	return s->v ? vmp_slots_at(s, hash, 0)->number - 1 : VMP_NONE;
+}
+
+/** vmp_slots_add() - An element that is not there yet.  Return: 0 or -ENOMEM. */
+int vmp_slots_add(struct vmp_slots *s, uint32_t number, uint64_t hash);
 
 void vmp_slots_free(struct vmp_slots *s);
 

@@ -62,9 +62,7 @@ static uint64_t find(const struct vmp_tally_slot *slots, uint64_t mask, uint64_t
 /* Any of them is looked at next: large pages, so that they are found without a walk */
 static struct vmp_tally_slot *new_slots(uint64_t nr)
 {
-	struct vmp_tally_slot *slots = vmp_big_alloc(nr * sizeof(*slots));
-
-	return slots ? memset(slots, 0, nr * sizeof(*slots)) : NULL;
+	return vmp_big_zeroed(nr, sizeof(struct vmp_tally_slot));
 }
 
 /* Twice the size; without memory for that it is full at the size it has. */

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define LINE_BYTES	64U
@@ -23,4 +24,11 @@ void *vmp_big_alloc(size_t bytes)
 	if (unit == HUGE_BYTES)
 		madvise(p, bytes, MADV_HUGEPAGE);	/* without it all is as it was, only slower */
 	return p;
+}
+
+void *vmp_big_zeroed(size_t nr, size_t size)
+{
+	void *p = nr && size > SIZE_MAX / nr ? NULL : vmp_big_alloc(nr * size);
+
+	return p ? memset(p, 0, nr * size) : NULL;
 }

@@ -8,4 +8,7 @@
 /** vmp_big_alloc() - From the beginning of a line of cache on, not cleared; free() gives it back.  NULL: no memory. */
 void *vmp_big_alloc(size_t bytes);
 
+/** vmp_big_zeroed() - The same, cleared. */
+void *vmp_big_zeroed(size_t nr, size_t size);
+
 #endif

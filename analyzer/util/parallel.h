@@ -3,6 +3,8 @@
 #ifndef VMP_PARALLEL_H
 #define VMP_PARALLEL_H
 
+#include <stdint.h>
+
 #define VMP_PARALLEL_MAX	8	/* threads */
 
 /**
@@ -10,5 +12,20 @@
  * @nr: From 1 to VMP_PARALLEL_MAX.  What no thread can be had for is done here, afterwards.
  */
 void vmp_parallel(void *(*fn)(void *arg), void *const *args, unsigned int nr);
+
+/* Elements that threads take range by range, so that none waits for another one's hard ones */
+struct vmp_ranges {
+	uint32_t nr;
+	uint32_t next;		/* range; 0 at first */
+};
+
+/** vmp_ranges_take() - The next range: @from until before @to.  Return: 0 none is left. */
+int vmp_ranges_take(struct vmp_ranges *r, uint32_t *from, uint32_t *to);
+
+/**
+ * vmp_parallel_ranges() - Call @fn for ranges that together are all of @nr elements; of few elements in this thread alone.
+ * @threads: From 1 to VMP_PARALLEL_MAX.
+ */
+void vmp_parallel_ranges(uint32_t nr, unsigned int threads, void (*fn)(void *arg, uint32_t from, uint32_t to), void *arg);
 
 #endif
