@@ -190,7 +190,8 @@ lab_ssh web01 'pkill -f "[w]hile :; do /dev/shm/replaced"; pkill -x replaced; cp
 ok "stop" vmprof stop
 case_quiet web01
 unset VMPROF_OBJCACHE
-replaced_json() { VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 0 --json $r | jq -r "$1"; }
+VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 0 --json $r > /run/lab/replaced.json
+replaced_json() { jq -r "$1" /run/lab/replaced.json; }
 at_least "blocks of the vdso with instructions and cycles" \
 	"$(replaced_json '[.blocks[] | select(.side == "guest_user" and .module == "[vdso]" and .instructions != null and .samples >= 4)] | length')" 2
 like "... in a function that is the vdso's" "$(replaced_json '[.blocks[] | select(.module == "[vdso]")] | max_by(.samples).function')" 'clock_gettime'
