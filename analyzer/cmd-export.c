@@ -74,6 +74,18 @@ static int parse(const struct given *g, struct vmp_choice *c, const struct vmp_f
 	return 0;
 }
 
+static void tell_losses(const struct vmp_stream_losses *l)
+{
+	int i;
+
+	if (l->late)
+		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)l->late);
+	for (i = 0; i < VMP_LACK_NR; i++)
+		if (l->lack[i])
+			vmp_warn("%llu branches lack an end (0x0), or are left out: %s", (unsigned long long)l->lack[i],
+				 vmp_lack_text(i));
+}
+
 static int write_out(struct vmp_table *t, const struct vmp_format *f, const struct given *g)
 {
 	struct vmp_format_options o = { .indent = g->indent, .brstack = g->brstack };
@@ -93,8 +105,7 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 		vmp_err("cannot write %s: %s", to, strerror(err ? -err : -closed));
 		return VMP_EXIT_FAILED;
 	}
-	if (o.late)
-		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)o.late);
+	tell_losses(&o.losses);
 	if (!t->lines.nr && !o.streamed)
 		vmp_warn("the capture has no such samples: there are none in the output; vmprof report tells what was recorded");
 	return VMP_EXIT_OK;

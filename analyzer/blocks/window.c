@@ -47,29 +47,47 @@ static int is_user(uint64_t addr)
 	return addr && !(addr >> 63);
 }
 
-void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
-		   struct vmp_window *w)
+/* Where there are no kernel branches, nothing but the driver's word tells */
+static int is_blind(const struct vmp_lbr *lbr, int lost)
 {
-	int blocks = vmp_lbr_has_blocks(lbr), lost = is_lost(p, kernel, lbr);
-	int switched = lost && !(lbr->branches & VMPROF_LBR_KERNEL);
+	return lost && !(lbr->branches & VMPROF_LBR_KERNEL);
+}
+
+unsigned int vmp_window_own(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr)
+{
+	int lost = is_lost(p, kernel, lbr), switched = is_blind(lbr, lost);
 	const struct vmp_branch *b = lbr->b;
 	unsigned int i;
 
+	for (i = 0; i < lbr->nr; i++, b++) {
+		switched |= in_switch(p, kernel, b->to) || (lost && is_kernel(b->to));
+		if (switched)
+			break;
+		switched |= in_switch(p, kernel, b->from) || (lost && is_kernel(b->from));
+	}
+	return i;
+}
+
+void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
+		   struct vmp_window *w)
+{
+	unsigned int own = vmp_window_own(p, kernel, lbr), i;
+	int blocks = vmp_lbr_has_blocks(lbr), blind = is_blind(lbr, is_lost(p, kernel, lbr));
+	const struct vmp_branch *b = lbr->b;
+
 	w->nr = w->switched = 0;
-	w->landed = blocks && lbr->nr && !switched && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
+	w->landed = blocks && lbr->nr && !blind && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
 	w->missed = w->landed && b[0].mispredicted;
 	for (i = 0; i < lbr->nr; i++, b++) {
 		struct vmp_step s = {
 			.end = b->from, .next = b->to, .cycles = b->cycles, .mispredicted = b->mispredicted,
 		};
 
-		switched |= in_switch(p, kernel, b->to) || (lost && is_kernel(b->to));
-		if (switched && (is_user(b->from) || is_user(b->to))) {
+		if (i >= own && (is_user(b->from) || is_user(b->to))) {
 			w->switched++;
 			continue;
 		}
-		switched |= in_switch(p, kernel, b->from) || (lost && is_kernel(b->from));
-		if (blocks && i + 1 < lbr->nr && !(switched && is_user(b[1].to))) {
+		if (blocks && i + 1 < lbr->nr && !(i + 1 >= own && is_user(b[1].to))) {
 			s.start = b[1].to;
 			s.missed = b[1].mispredicted;
 		}

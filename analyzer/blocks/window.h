@@ -27,6 +27,14 @@ struct vmp_window {
 };
 
 /**
+ * vmp_window_own() - How many of the youngest branches are told to be of the present address space.
+ * @kernel: Context of its kernel.
+ *
+ * Beyond them there was a switch: what is user code there may be another process's.
+ */
+unsigned int vmp_window_own(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr);
+
+/**
  * vmp_window_of() - Steps of a sample that has branches.
  * @kernel: Context of its kernel.
  * @ip:     Where it was taken.

@@ -80,9 +80,6 @@ struct vmp_file_place {
 /** vmp_file_at() - The file that an address lies in.  Return: 1, 0 in none. */
 int vmp_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f);
 
-/** vmp_guest_file_at() - The same as if it were of the guest's user code. */
-int vmp_guest_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f);
-
 /** vmp_file_bias() - Addresses less offsets in the file. */
 static inline uint64_t vmp_file_bias(const struct vmp_file_place *f)
 {

@@ -25,7 +25,7 @@ int vmp_chosen_owner(const struct vmp_model *m, const struct vmp_choice *c, cons
 	return matches(m, c->comm, owner->comm);
 }
 
-int vmp_guest_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f)
+static int guest_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, struct vmp_file_place *f)
 {
 	struct vmp_machine *vm = &m->vms.v[o->vm];
 	uint64_t same;
@@ -44,7 +44,7 @@ int vmp_file_at(struct vmp_model *m, const struct vmp_origin *o, uint64_t addr, 
 	const struct vmp_host_map *map;
 
 	if (o->kind == VMP_KIND_GUEST_USER && o->image != VMP_NONE)
-		return vmp_guest_file_at(m, o, addr, f);
+		return guest_file_at(m, o, addr, f);
 	if (o->kind != VMP_KIND_VMM_USER && o->kind != VMP_KIND_OTHER_USER)
 		return 0;
 	map = vmp_host_map(vmp_host_proc(m, o->tgid), addr);

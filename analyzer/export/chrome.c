@@ -153,7 +153,7 @@ int vmp_write_chrome(FILE *out, struct vmp_table *t, struct vmp_format_options *
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"generator\":\"vmprof " VMPROF_VERSION "\"},\n"
 	      "\"traceEvents\":[", out);
 	names(&c);
-	err = vmp_table_samples(t, &o->late, on_sample, &c);
+	err = vmp_table_samples(t, &o->losses.late, on_sample, &c);
 	for (i = 0; !err && i < t->tracks.nr; i++) {
 		close_slice(&c, &c.lanes[i].task, c.lanes[i].last_ns + c.longest_ns, 1);
 		close_slice(&c, &c.lanes[i].function, c.lanes[i].last_ns + c.longest_ns, 0);

@@ -11,12 +11,13 @@
 
 #include <stdio.h>
 
+#include "export/stream.h"
 #include "export/table.h"
 
 struct vmp_format_options {
 	int indent;		/* for people (XML) */
 	int brstack;		/* mappings, addresses and branches alone (perf-script) */
-	uint64_t late;		/* out: samples that could not be put in order */
+	struct vmp_stream_losses losses;	/* out */
 	uint64_t streamed;	/* out: samples that were written as they came */
 };
 

@@ -215,7 +215,7 @@ int vmp_write_gecko(FILE *out, struct vmp_table *t, struct vmp_format_options *o
 	if (!err)
 		err = prepare(&g);
 	if (!err)
-		err = vmp_table_samples(t, &o->late, on_sample, &g);
+		err = vmp_table_samples(t, &o->losses.late, on_sample, &g);
 	if (!err)
 		meta(&g);
 	for (i = 0; !err && i < t->tracks.nr; i++)

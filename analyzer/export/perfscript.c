@@ -7,7 +7,7 @@
  *    FROM/TO/M|P/-/-/CYCLES FROM/TO...
  *
  * The third line (field brstack, the youngest branch first) is there for samples
- * with branches.
+ * with branches.  An address that is not known is 0x0.
  *
  * With brstack, as perf script --show-mmap-events -F ip,brstack has it: where files are
  * mapped, then of each sample with branches ADDRESS and the third line, in one.
@@ -190,7 +190,7 @@ int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_opti
 	snprintf(s->event, sizeof(s->event), ": %10" PRIu64 " %s:\n", t->model->meta.period, n ? event : "samples");
 	if (o->brstack)
 		to = (struct vmp_stream_to){ on_mapped, on_branches, s };
-	err = vmp_stream(t->model, t->choice, &o->late, &to);
+	err = vmp_stream(t->model, t->choice, &to, &o->losses);
 	o->streamed = s->nr;
 	free(s);
 	return err;

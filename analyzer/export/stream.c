@@ -2,12 +2,14 @@
 /*
  * stream.c - what waits for its turn is a group and an address; names are looked up when it leaves.
  *
- * Copies of branches, which are much larger, have a pool of their own.
+ * Copies of branches, which are much larger, have a pool of their own.  Whose these are is
+ * told as for blocks: what is not known to be the sample's process's is no address of a file.
  */
 #include "export/stream.h"
 
 #include <string.h>
 
+#include "blocks/window.h"
 #include "export/cells.h"
 #include "export/order.h"
 #include "model/lbr.h"
@@ -19,6 +21,7 @@
 
 struct copy {
 	struct vmp_lbr lbr;
+	uint8_t lack[VMP_LACK_NR];	/* how many of its branches lack an address, or are left out */
 	uint32_t next;		/* of free ones: the next free one + 1 */
 };
 
@@ -27,6 +30,7 @@ struct known {
 	struct vmp_whose whose, idle;	/* of idle tasks, which are nobody's process */
 	int wanted, idle_known, idle_wanted;
 	uint32_t origin;		/* the first group of the same origin */
+	uint32_t kernel;		/* context of its kernel */
 };
 
 /* A function that was found, so far as addresses are the same */
@@ -51,8 +55,9 @@ struct low {
 
 /* Where the last branch was found: neighbours lie there, too */
 struct near {
-	uint32_t vm, image, version;
-	uint64_t start, end, add;
+	struct vmp_origin user;
+	uint64_t start, end, add;	/* end 0: empty */
+	enum vmp_lack lack;
 };
 
 struct stream {
@@ -69,6 +74,8 @@ struct stream {
 	VMP_VEC(struct copy) copies;
 	uint32_t free_copy;
 	struct near near;
+	struct vmp_points points;	/* for where kernels switch tasks */
+	uint64_t *lack;
 	const struct vmp_stream_to *to;
 };
 
@@ -119,14 +126,15 @@ static void on_restart(void *arg)
 	(void)arg;
 }
 
-/* What is added to addresses of a mapping; nothing where no sample was taken in its file */
-static uint64_t shift_of(struct stream *st, const struct vmp_file_place *f)
+/* What is added to addresses of a mapping.  Return: 1; 0 where no sample was taken in its file. */
+static int shift_of(struct stream *st, const struct vmp_file_place *f, uint64_t *add)
 {
 	const struct low_key key = key_of(f);
 	uint64_t sum;
 	const struct low *low = find_low(st, &key, &sum);
 
-	return low ? low->bias + f->pgoff - f->start : 0;
+	*add = low ? low->bias + f->pgoff - f->start : 0;
+	return !!low;
 }
 
 /* --------------------------------------------------------------------- whose it is */
@@ -154,6 +162,21 @@ static int origin_of(struct stream *st, uint32_t group, uint32_t *first)
 	return i ? 0 : vmp_hash_set(&st->by_origin, sum, group);
 }
 
+/* All of one boot have one kernel, whoever runs on it */
+static int kernel_of(struct stream *st, const struct vmp_origin *from, uint32_t *kernel)
+{
+	const struct vmp_origin any = {
+		.kind = vmp_origin_is_guest(from->kind) ? VMP_KIND_GUEST_USER : VMP_KIND_VMM_USER,
+		.vm = from->vm, .epoch = from->epoch, .image = VMP_NONE,
+	};
+	uint32_t context;
+	int err = vmp_points_context(&st->points, &any, &context);
+
+	if (!err)
+		*kernel = st->points.contexts.v[context].kernel;
+	return err;
+}
+
 static int learn_group(struct stream *st, uint32_t group)
 {
 	const struct vmp_group *g = &st->cells.groups.v[group];
@@ -164,6 +187,8 @@ static int learn_group(struct stream *st, uint32_t group)
 
 	if (!err)
 		err = origin_of(st, group, &new.origin);
+	if (!err)
+		err = kernel_of(st, &g->from, &new.kernel);
 	if (err)
 		return err;
 	new.whose = whose_of(st, g, &owner);
@@ -213,7 +238,9 @@ static int look_at(struct stream *st, struct spot *spot, uint32_t group, uint64_
 	if (err)
 		return err;
 	in_file = vmp_file_at(st->m, from, addr, &f);
-	spot->add = in_file ? shift_of(st, &f) : 0;
+	spot->add = 0;
+	if (in_file)
+		shift_of(st, &f, &spot->add);
 	spot->origin = st->known.v[group].origin;
 	spot->function = place.function;
 	spot->file = in_file ? f.path : place.module;
@@ -237,11 +264,11 @@ static int find_spot(struct stream *st, uint32_t group, uint64_t addr, struct sp
 	return spot->origin == origin && addr >= spot->start && addr < spot->until ? 0 : look_at(st, spot, group, addr);
 }
 
-static int hand_out(struct stream *st, uint64_t tsc, uint32_t group, uint64_t addr, const struct vmp_lbr *lbr)
+static int hand_out(struct stream *st, uint64_t tsc, uint32_t group, uint64_t addr, const struct copy *c)
 {
-	struct vmp_streamed s = { .ns = vmp_table_ns(&st->clock, tsc), .lbr = lbr };
+	struct vmp_streamed s = { .ns = vmp_table_ns(&st->clock, tsc), .lbr = c ? &c->lbr : NULL };
 	struct spot *spot;
-	int err = find_spot(st, group, addr, &spot), idle;
+	int err = find_spot(st, group, addr, &spot), idle, i;
 
 	if (err)
 		return err;
@@ -255,6 +282,8 @@ static int hand_out(struct stream *st, uint64_t tsc, uint32_t group, uint64_t ad
 	s.file = spot->file;
 	s.whose = idle ? &st->known.v[group].idle : &st->known.v[group].whose;
 	s.note = spot->note ? &st->notes.v[spot->note - 1] : NULL;
+	for (i = 0; c && i < VMP_LACK_NR; i++)
+		st->lack[i] += c->lack[i];
 	return st->to->sample(st->to->arg, &s);
 }
 
@@ -265,7 +294,7 @@ static int on_moment(void *arg, const struct vmp_moment *m)
 {
 	struct stream *st = arg;
 	struct copy *c = m->more ? &st->copies.v[m->more - 1] : NULL;
-	int err = hand_out(st, m->tsc, m->line, m->addr, c ? &c->lbr : NULL);
+	int err = hand_out(st, m->tsc, m->line, m->addr, c);
 
 	if (c) {
 		c->next = st->free_copy;
@@ -274,28 +303,93 @@ static int on_moment(void *arg, const struct vmp_moment *m)
 	return err;
 }
 
-/* A branch's address of the guest, as those of samples */
-static uint64_t shown(struct stream *st, const struct vmp_origin *from, uint64_t addr)
+/* Whose user code is among a sample's branches, whichever side it was taken on; nobody's where that is not known */
+static struct vmp_origin user_of(const struct stream *st, const struct vmp_origin *from, const struct vmprof_sample *s)
 {
-	struct vmp_file_place f;
-	struct near *n = &st->near;
+	struct vmp_origin user = { .vm = from->vm, .kind = from->kind, .image = VMP_NONE };
 
-	if (!vmp_origin_is_guest(from->kind) || from->image == VMP_NONE || !addr || addr >> 63)
-		return addr;
-	if (n->vm != from->vm || n->image != from->image || n->version != from->version || addr < n->start ||
-	    addr >= n->end) {
-		if (!vmp_guest_file_at(st->m, from, addr, &f))
-			return addr;
-		*n = (struct near){ from->vm, from->image, from->version, addr, f.same, shift_of(st, &f) };
+	if (from->kind == VMP_KIND_GUEST_NESTED)
+		return user;
+	if (!vmp_origin_is_guest(from->kind)) {
+		user.kind = VMP_KIND_OTHER_USER;
+		user.tgid = s->host_pid;
+		return user;
 	}
-	return addr + n->add;
+	user.kind = VMP_KIND_GUEST_USER;
+	/* an image that others share is known of the sample's address, not of its branches */
+	if (from->image == VMP_NONE || from->shared)
+		return user;
+	user.image = from->image;
+	user.version = vmp_space_version(&st->m->vms.v[from->vm].space, from->image, s->tsc);
+	return user;
 }
 
-static int copy_branches(struct stream *st, const struct vmp_origin *from, const struct vmp_lbr *lbr, uint32_t *number)
+static void look_near(struct stream *st, const struct vmp_origin *user, uint64_t addr)
+{
+	struct near *n = &st->near;
+	struct vmp_file_place f;
+
+	*n = (struct near){ .user = *user, .start = addr, .end = addr + 1, .lack = VMP_LACK_FILE };
+	if (!vmp_file_at(st->m, user, addr, &f))
+		return;
+	n->end = f.same;
+	n->lack = shift_of(st, &f, &n->add) ? VMP_LACK_NR : VMP_LACK_SAMPLES;
+}
+
+/*
+ * A branch's address as those of samples; 0 where that is not known: what is no file's would
+ * lie in one, as those are mapped for readers.  Return: why, or VMP_LACK_NR.
+ */
+static enum vmp_lack show(struct stream *st, const struct vmp_origin *user, int own, uint64_t *addr)
+{
+	const struct near *n = &st->near;
+	enum vmp_lack lack;
+
+	if (!*addr || (*addr >> 63 && user->kind != VMP_KIND_GUEST_NESTED))
+		return VMP_LACK_NR;
+	if (!own) {
+		lack = VMP_LACK_SWITCHED;
+	} else if (user->kind == VMP_KIND_GUEST_NESTED ||
+		   (user->kind == VMP_KIND_GUEST_USER && user->image == VMP_NONE)) {
+		lack = VMP_LACK_OWNER;
+	} else {
+		if (memcmp(&n->user, user, sizeof(*user)) || *addr < n->start || *addr >= n->end)
+			look_near(st, user, *addr);
+		lack = n->lack;
+	}
+	*addr = lack == VMP_LACK_NR ? *addr + n->add : 0;
+	return lack;
+}
+
+/*
+ * The branches of which an end is known.  The 0 at the other one keeps readers from taking what
+ * lies between it and the next branch for code that ran straight on.
+ */
+static void copy_known(struct stream *st, const struct vmp_group *g, uint32_t kernel, const struct vmp_lbr_sample *ls,
+		       struct copy *c)
+{
+	const struct vmp_origin user = user_of(st, &g->from, ls->s);
+	unsigned int own = vmp_window_own(&st->points, kernel, ls->lbr), i;
+
+	memset(c->lack, 0, sizeof(c->lack));
+	c->lbr = *ls->lbr;
+	c->lbr.nr = 0;
+	for (i = 0; i < ls->lbr->nr; i++) {
+		struct vmp_branch b = ls->lbr->b[i];
+		enum vmp_lack from = show(st, &user, i < own, &b.from), to = show(st, &user, i < own, &b.to);
+		enum vmp_lack lack = from < to ? from : to;
+
+		if (lack != VMP_LACK_NR)
+			c->lack[lack]++;
+		if (lack == VMP_LACK_NR || b.from || b.to)
+			c->lbr.b[c->lbr.nr++] = b;
+	}
+}
+
+static int copy_branches(struct stream *st, uint32_t group, const struct vmp_lbr_sample *ls, uint32_t *number)
 {
 	static const struct copy new;
 	struct copy *c;
-	unsigned int i;
 
 	if (!st->free_copy) {
 		if (vmp_vec_push(&st->copies, new))
@@ -305,11 +399,7 @@ static int copy_branches(struct stream *st, const struct vmp_origin *from, const
 	*number = st->free_copy;
 	c = &st->copies.v[*number - 1];
 	st->free_copy = c->next;
-	c->lbr = *lbr;
-	for (i = 0; i < lbr->nr; i++) {
-		c->lbr.b[i].from = shown(st, from, lbr->b[i].from);
-		c->lbr.b[i].to = shown(st, from, lbr->b[i].to);
-	}
+	copy_known(st, &st->cells.groups.v[group], st->known.v[group].kernel, ls, c);
 	return 0;
 }
 
@@ -332,20 +422,35 @@ static int on_sample(void *arg, const struct vmp_lbr_sample *ls)
 		return err;
 	new.line = group;
 	if (ls->lbr)
-		err = copy_branches(st, &st->cells.groups.v[group].from, ls->lbr, &new.more);
+		err = copy_branches(st, group, ls, &new.more);
 	return err ? err : vmp_order_add(&st->order, &new);
 }
 
-int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, const struct vmp_stream_to *to)
+static const char *const lacks[VMP_LACK_NR] = {
+	[VMP_LACK_SWITCHED] = "user code from before a switch of address spaces",
+	[VMP_LACK_OWNER] = "user code of an unknown process",
+	[VMP_LACK_FILE] = "code in no file that is mapped",
+	[VMP_LACK_SAMPLES] = "code in a file in which no sample was taken",
+};
+
+const char *vmp_lack_text(enum vmp_lack lack)
+{
+	return lack < VMP_LACK_NR ? lacks[lack] : "";
+}
+
+int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_stream_to *to,
+	       struct vmp_stream_losses *losses)
 {
 	struct stream st = {
-		.m = m, .c = c, .clock = { .model = m }, .to = to,
+		.m = m, .c = c, .clock = { .model = m }, .to = to, .lack = losses->lack,
 		.cells = { .all_host = c->all_host, .threads = c->threads },
 	};
 	const struct vmp_gather lowest = { .place = on_place, .restart = on_restart, .arg = &st };
 	uint32_t i;
-	int err = vmp_gather(m, &lowest);
+	int err = vmp_points_init(&st.points, m, NULL, NULL);
 
+	if (!err)
+		err = vmp_gather(m, &lowest);
 	vmp_order_init(&st.order, on_moment, &st);
 	st.order.limit = WAITING_MAX;
 	st.spots = calloc(SPOTS, sizeof(*st.spots));
@@ -357,7 +462,7 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, 
 		err = vmp_model_lbr_samples(m, on_sample, &st);
 	if (!err)
 		err = vmp_order_flush(&st.order);
-	*late = st.order.late;
+	losses->late = st.order.late;
 	for (i = 0; i < st.known.nr; i++) {
 		free(st.known.v[i].whose.note);
 		free(st.known.v[i].idle.note);
@@ -374,5 +479,6 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, 
 	free(st.spots);
 	vmp_order_deinit(&st.order);
 	vmp_vec_free(&st.copies);
+	vmp_points_deinit(&st.points);
 	return err;
 }

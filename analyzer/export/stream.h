@@ -31,8 +31,25 @@ struct vmp_streamed {
 	uint32_t file;		/* its path; where it is in none the module */
 	struct vmp_whose *whose;
 	char **note;		/* the receiver's, of function and file, from malloc(); NULL: they have just this address */
-	const struct vmp_lbr *lbr;	/* NULL: without; addresses as above */
+	const struct vmp_lbr *lbr;	/* NULL: without; addresses as above, 0 one that is lacking */
 };
+
+/* Why an address of a branch is lacking; the first that holds */
+enum vmp_lack {
+	VMP_LACK_SWITCHED,	/* user code from before a switch of address spaces */
+	VMP_LACK_OWNER,		/* user code of which it is not known whose */
+	VMP_LACK_FILE,		/* it lies in no file that is mapped there */
+	VMP_LACK_SAMPLES,	/* ... in one in which no sample was taken: it has no place */
+	VMP_LACK_NR
+};
+
+struct vmp_stream_losses {
+	uint64_t late;			/* samples that came too late to be put in order (see order.h) */
+	uint64_t lack[VMP_LACK_NR];	/* branches that lack an end, or are left out as they lack both */
+};
+
+/** vmp_lack_text() - "user code of an unknown process" */
+const char *vmp_lack_text(enum vmp_lack lack);
 
 /* Who gets them */
 struct vmp_stream_to {
@@ -44,10 +61,11 @@ struct vmp_stream_to {
 
 /**
  * vmp_stream() - The chosen samples; @c->addresses and @c->samples do not matter.
- * @late: How many came too late to be put in order (see order.h).
+ * @losses: Zeroed; what of them is not as it was recorded.
  *
  * Return: 0, the result of @to->sample, -ENOMEM, -errno of reading.
  */
-int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, uint64_t *late, const struct vmp_stream_to *to);
+int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_stream_to *to,
+	       struct vmp_stream_losses *losses);
 
 #endif

@@ -253,6 +253,22 @@ run export --format autofdo -o "$tmp/files" "$binaries" && [ "$(grep -e '->' "$t
 ok $? "autofdo leaves out the same, and what leads out of the file"
 run export --format llvm-profgen -o "$tmp/files" "$binaries" && [ "$(grep -e '->' "$tmp"/files/prog-*.profgen.txt | xargs)" = "100c->1000:2 101b->1000:3" ]
 ok $? "so does llvm-profgen"
+export VMPROF_OBJCACHE=$tmp/owners
+owned='0x40100c/0x401000/P/-/-/0 0xffffffff81001040/0x401000/P/-/-/0 0xffffffff81002020/0xffffffff81001010/P/-/-/0 0xffffffff81001030/0xffffffff81002000/P/-/-/0 0x0/0xffffffff81001000/P/-/-/0
+0xffffffff81001040/0x0/P/-/-/0
+0x40100c/0x401000/P/-/-/0 0x0/0x401000/P/-/-/0 0x40101b/0x0/P/-/-/0 0x0/0x401012/P/-/-/0
+0x40101b/0xffffffff81001000/P/-/-/0 0xffffffff81001040/0x401012/P/-/-/0'
+run export --format perf-script --brstack "$tmp/owners/owners.vmprof" && [ "$(sed -n 's/^ *[0-9a-f]* \(0x.*\)/\1/p' "$tmp/out")" = "$owned" ]
+ok $? "perf-script --brstack: branches have addresses in files of the sample's own process, and no others"
+[ "$(cat "$tmp/err")" = "vmprof: warning: 4 branches lack an end (0x0), or are left out: user code from before a switch of address spaces
+vmprof: warning: 4 branches lack an end (0x0), or are left out: user code of an unknown process
+vmprof: warning: 3 branches lack an end (0x0), or are left out: code in no file that is mapped
+vmprof: warning: 1 branches lack an end (0x0), or are left out: code in a file in which no sample was taken" ]; ok $? "the others are counted by cause"
+cp "$tmp/err" "$tmp/brstack.err"
+run export --format perf-script "$tmp/owners/owners.vmprof" && [ "$(sed -n 's/^ \(0x.*\)/\1/p' "$tmp/out")" = "$owned" ] && cmp -s "$tmp/err" "$tmp/brstack.err"
+ok $? "... without --brstack, too"
+run export --format perf-script --comm moved "$tmp/owners/owners.vmprof" && [ "$(grep -c 0x "$tmp/out")" = 1 ]; ok $? "those of chosen samples only"
+export VMPROF_OBJCACHE=$tmp/binaries
 run timeline --output "$tmp/binaries.json" "$binaries" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q '^ *2 not used: outside of any mapping$' "$tmp/err"
 ok $? "vmprof timeline --output tells on standard error what was left out"
 export VMPROF_OBJCACHE=$tmp/moments

@@ -1672,7 +1672,79 @@ static void put_binaries(void)
 	gen_end(&g);
 }
 
-/* Captures and their object caches for blocks.t: the program of test_mixed(), test_timeline()'s, and that of above */
+#define MOVED	0x7f1200000000ULL
+
+/* A sample at an address of one's own choice, with branches that the driver says something of */
+static void put_at(uint32_t vm, uint64_t cr3, uint8_t cpl, uint64_t ip, uint8_t flags, const struct prog_branch *b, uint8_t nr)
+{
+	static uint64_t tsc = 50000;
+	struct { struct vmprof_rec_lbr h; uint64_t word[2 * VMPROF_LBR_MAX]; } rec = { .h = {
+		.hdr = { VMPROF_REC_LBR, (uint16_t)(sizeof(rec.h) + 16U * nr), 0 }, .tsc = ++tsc,
+		.branches = flags ? VMPROF_LBR_ALL & ~VMPROF_LBR_KERNEL : VMPROF_LBR_ALL, .format = VMPROF_LBR_FROM_TO,
+		.nr = nr, .flags = flags,
+	} };
+	uint8_t i;
+
+	for (i = 0; i < nr; i++) {
+		rec.word[2 * i] = b[i].from;
+		rec.word[2 * i + 1] = b[i].to;
+	}
+	gen_guest(&g, vm, tsc, cr3, cpl, ip, 1);
+	gen_record(&g, &rec, rec.h.hdr.size);
+}
+
+/* Two processes of which nobody tells the CR3, with one library at one place */
+static void put_doubles(void)
+{
+	struct vmprof_token t = { .token = 1, .tsc = 2000 + g.offset };
+	uint32_t pid, i;
+
+	gen_vm(&g, OTHER_VM, "web02");
+	gen_clock(&g, OTHER_VM);
+	g.seq = 0;
+	gen_no_module(&g, 1500, 2, 0, 0);
+	for (i = 0; i < 2; i++, t.tsc += 90000) {	/* what was there at the beginning, and at the end */
+		gen_frame(&g, VMPROF_MSG_SNAP_BEGIN, &t, sizeof(t), NULL, 0);
+		for (pid = 10; !i && pid <= 20; pid += 10) {
+			gen_proc(&g, VMPROF_MSG_PROC, 2500, 0, pid, 1, 0, pid == 10 ? "ten" : "twenty");
+			gen_map(&g, 2500, 0, pid, HERE, HERE + 0x1000, PROG_VADDR, 7, "/usr/lib/both.so");
+		}
+		gen_frame(&g, VMPROF_MSG_SNAP_END, &t, sizeof(t), NULL, 0);
+	}
+	gen_agent_flush(&g, OTHER_VM, 4000);
+	put_at(OTHER_VM, 0x9000, 3, HERE, 0, (struct prog_branch[]){ { HERE + 4, HERE }, { HERE + 8, HERE } }, 2);
+}
+
+/* Branches of which it is not known, one way or another, that they are the sample's process's */
+static void put_owners(void)
+{
+	const uint64_t kernel = GEN_KERNEL + 0x1000, moved = MOVED + PROG_VADDR;
+
+	begin_small();
+	put_libraries(GEN_VM);
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, PROG_CR3 + 0x5000, OTHER_PID, 1, 0, "moved");
+	gen_map(&g, 2000, PROG_CR3 + 0x5000, OTHER_PID, moved, moved + 0x1000, PROG_VADDR, PROG_INO + 2, "/usr/lib/gone.so");
+	gen_map(&g, 5000, PROG_CR3 + 0x5000, OTHER_PID, moved, moved + 0x1000, PROG_VADDR, PROG_INO, "/usr/bin/prog");
+	gen_agent_flush(&g, GEN_VM, 6000);
+	put_at(GEN_VM, PROG_CR3, 3, AT(0), 0, (struct prog_branch[]){
+		{ AT(4), AT(0) }, { kernel + 0x40, AT(0) }, { SWITCH_TO + 0x20, kernel + 0x10 }, { kernel + 0x30, SWITCH_TO },
+		{ AT(8), kernel }, { AT(4), AT(5) },		/* another's, before the switch */
+	}, 6);
+	put_at(GEN_VM, PROG_CR3, 3, AT(0), VMPROF_LBR_SWITCHED, (struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), AT(0) } }, 2);
+	put_at(GEN_VM, PROG_CR3 + 0x9000, 3, AT(0), 0, (struct prog_branch[]){ { AT(4), AT(0) }, { kernel + 0x40, AT(0) } }, 2);
+	put_at(GEN_VM, PROG_CR3, 3, AT(0), 0, (struct prog_branch[]){	/* through code without a file, in a file without samples */
+		{ AT(4), AT(0) }, { ANON + 8, AT(0) }, { ANON + 4, ANON }, { AT(8), ANON }, { IN(GONE, 4), AT(5) },
+	}, 5);
+	/* in the kernel for a process that had another file there */
+	put_at(GEN_VM, PROG_CR3 + 0x5000, 0, kernel, 0, (struct prog_branch[]){
+		{ IN(moved, 8), kernel }, { kernel + 0x40, IN(moved, 5) },
+	}, 2);
+	put_doubles();
+	gen_records_flush(&g, 0, 50000, 60000);
+	gen_end(&g);
+}
+
+/* Captures and their object caches for blocks.t: the program of test_mixed(), test_timeline()'s, and those of above */
 static void write_run(char *folder, const char *name, void (*program)(void), unsigned format)
 {
 	const struct prog_run run = {
@@ -1692,11 +1764,11 @@ static void write_run(char *folder, const char *name, void (*program)(void), uns
 
 static int write_captures(char *folder)
 {
-	char missed[100], moments[100], binaries[100];
+	char missed[100], moments[100], binaries[100], owners[100];
 
 	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO);
 	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM);
-	gen_sh(folder, "mkdir missed moments binaries");
+	gen_sh(folder, "mkdir missed moments binaries owners");
 	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program, VMPROF_LBR_FROM_TO);
 	dir = strcat(strcpy(moments, folder), "/moments");
 	begin("moments");
@@ -1704,6 +1776,9 @@ static int write_captures(char *folder)
 	dir = strcat(strcpy(binaries, folder), "/binaries");
 	begin("binaries");
 	put_binaries();
+	dir = strcat(strcpy(owners, folder), "/owners");
+	begin("owners");
+	put_owners();
 	return 0;
 }
 

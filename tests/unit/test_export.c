@@ -226,7 +226,7 @@ static void write_as(const char *format, int indent)
 	f = open_memstream(&output, &output_len);
 	assert_int_equal(vmp_format_find(format)->write(f, table, &o), 0);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(o.late, 0);
+	assert_int_equal(o.losses.late, 0);
 }
 
 #define says(text)	gen_says(output, text)
