@@ -14,6 +14,8 @@
 
 /* What rows of blocks know; the rest of report's columns is of samples */
 #define KEYS	(VMP_KEY(VMP_COL_DOMAIN) | VMP_KEY(VMP_COL_MODULE) | VMP_KEY(VMP_COL_FUNCTION) | VMP_KEY(VMP_COL_SIDE))
+#define MEASURES (VMP_KEY(VMP_COL_SAMPLES) | VMP_KEY(VMP_COL_PERCENT) | VMP_KEY(VMP_COL_CYCLES) | \
+		  VMP_KEY(VMP_COL_INSTRUCTIONS) | VMP_KEY(VMP_COL_CPI) | VMP_KEY(VMP_COL_IPC))
 
 static int parse_filter(struct branch_args *a)
 {
@@ -22,8 +24,8 @@ static int parse_filter(struct branch_args *a)
 	if (!a->filter_text)
 		return 0;
 	err = vmp_choose_filter(a->filter_text, KEYS, &a->filter);
-	if (!err && vmp_filter_keys(a->filter) & ~KEYS) {
-		vmp_err("--filter: of blocks there are domain, module, function, side, and the measures; processes are chosen by --pid and --comm");
+	if (!err && (vmp_filter_keys(a->filter) & ~KEYS || vmp_filter_columns(a->filter) & ~(KEYS | MEASURES))) {
+		vmp_err("--filter: of blocks there are domain, module, function, side, samples, percent, cycles, instructions, cpi and ipc; processes are chosen by --pid and --comm");
 		err = -EINVAL;
 	}
 	return err;

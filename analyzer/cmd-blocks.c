@@ -110,33 +110,43 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	}
 }
 
-/* The block as a row of a report, for the filter's sake */
+/* A block's measures for the filter: what the cells of its row show */
+static void measures_of(const struct branch_data *d, uint32_t block, double *measure)
+{
+	static const struct { enum vmp_column measure; enum column column; } same[] = {
+		{ VMP_COL_SAMPLES, SAMPLES }, { VMP_COL_PERCENT, SHARE }, { VMP_COL_CYCLES, CYCLES },
+		{ VMP_COL_INSTRUCTIONS, INSNS }, { VMP_COL_CPI, CPI },
+	};
+	struct vmp_sheet_cell c;
+	unsigned int i;
+
+	for (i = 0; i < VMP_COL_NR; i++)
+		measure[i] = NAN;
+	for (i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		cell((void *)d, block, same[i].column, &c);
+		measure[same[i].measure] = c.real;
+	}
+	if (measure[VMP_COL_CPI] > 0)
+		measure[VMP_COL_IPC] = 1 / measure[VMP_COL_CPI];
+}
+
+/* The block's keys as a row of a report, for the filter's sake */
 static int passes(const struct branch_data *d, const struct branch_args *a, uint32_t block)
 {
-	const struct vmp_block_code *b = &d->set->blocks.v[block];
-	const struct vmp_estimate *e = &d->estimates->block[block];
-	const struct vmp_point *p = &d->set->points.points.v[b->start];
+	const struct vmp_point *p = &d->set->points.points.v[d->set->blocks.v[block].start];
 	const struct vmp_object *o = p->object == VMP_NONE ? NULL : &d->set->points.objects.v[p->object];
 	struct vmp_profile profile = { .model = d->m };
-	struct vmp_domain domain = {
-		.vm = o ? o->vm : VMP_NONE, .total = (uint64_t)llround(d->estimates->samples),
-	};
+	struct vmp_domain domain = { .vm = o ? o->vm : VMP_NONE };
 	struct vmp_row row = {
-		.samples = (uint64_t)llround(e->samples), .function = p->function, .module = p->module,
-		.pid = VMP_NONE, .track = VMP_NONE,
+		.function = p->function, .module = p->module, .pid = VMP_NONE, .track = VMP_NONE,
 		.side = o && o->vm == VMP_NONE ? VMP_SIDE_VMM : p->seen >> 63 ? VMP_SIDE_KERNEL : VMP_SIDE_USER,
 	};
+	double measure[VMP_COL_NR];
 
-	if (vmp_weigh_paired(d->m)) {
-		row.cycle_samples = row.samples;
-		row.instruction_samples = isnan(e->executions) ? 0 : (uint64_t)llround(
-			e->executions * b->insns / (double)d->m->pair.instructions);
-	} else {
-		row.cycles = (uint64_t)llround(e->samples * d->estimates->period);
-		row.instructions = isnan(e->executions) ? 0 : (uint64_t)llround(e->executions * b->insns);
-	}
-	return branch_wanted(a, d->set, b->start) && vmp_filter_place(a->filter, &profile, &domain, &row) &&
-	       vmp_filter_row(a->filter, &profile, &domain, &row);
+	measures_of(d, block, measure);
+	return branch_wanted(a, d->set, d->set->blocks.v[block].start) &&
+	       vmp_filter_place(a->filter, &profile, &domain, &row) &&
+	       vmp_filter_measured(a->filter, &profile, &domain, &row, measure);
 }
 
 /* Columns that would be empty or all the same stay away. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,14 +370,23 @@ struct eval {
 	const struct vmp_profile *p;
 	const struct vmp_domain *d;
 	const struct vmp_row *row;
+	const double *measure;	/* by column; NULL: the row has them */
 };
+
+static int number_of(const struct eval *v, enum vmp_column c, double *x)
+{
+	if (!v->measure || !VMP_IS_MEASURE(c))
+		return vmp_column_number(v->p, v->d, v->row, c, x);
+	*x = v->measure[c];
+	return !isnan(*x);
+}
 
 static int compare_number(const struct node *n, const struct eval *v)
 {
 	double x;
 
 	/* what is not known is equal to nothing */
-	if (!vmp_column_number(v->p, v->d, v->row, n->column, &x))
+	if (!number_of(v, n->column, &x))
 		return n->op == OP_NE;
 	switch (n->op) {
 	case OP_EQ:
@@ -439,15 +449,21 @@ static int fails_by_measures(const struct node *n, void *arg)
 int vmp_filter_place(const struct vmp_filter *f, const struct vmp_profile *p, const struct vmp_domain *d,
 		     const struct vmp_row *row)
 {
-	struct eval v = { f, p, d, row };
+	struct eval v = { f, p, d, row, NULL };
 
 	return !f || !each(f, f->root, fails_by_keys, &v);
+}
+
+int vmp_filter_measured(const struct vmp_filter *f, const struct vmp_profile *p, const struct vmp_domain *d,
+			const struct vmp_row *row, const double *measure)
+{
+	struct eval v = { f, p, d, row, measure };
+
+	return !f || !each(f, f->root, fails_by_measures, &v);
 }
 
 int vmp_filter_row(const struct vmp_filter *f, const struct vmp_profile *p, const struct vmp_domain *d,
 		   const struct vmp_row *row)
 {
-	struct eval v = { f, p, d, row };
-
-	return !f || !each(f, f->root, fails_by_measures, &v);
+	return vmp_filter_measured(f, p, d, row, NULL);
 }

@@ -55,4 +55,11 @@ int vmp_filter_place(const struct vmp_filter *f, const struct vmp_profile *p, co
 int vmp_filter_row(const struct vmp_filter *f, const struct vmp_profile *p, const struct vmp_domain *d,
 		   const struct vmp_row *row);
 
+/**
+ * vmp_filter_measured() - The same for who has measures of another kind; the row has the keys.
+ * @measure: By column, VMP_COL_NR of them; NAN: not known, which is equal to nothing.
+ */
+int vmp_filter_measured(const struct vmp_filter *f, const struct vmp_profile *p, const struct vmp_domain *d,
+			const struct vmp_row *row, const double *measure);
+
 #endif

@@ -55,6 +55,22 @@ ok $? "CSV has that function's blocks, the slowest first"
 run blocks --json --filter 'function == "main" && cpi > 5' "$capture" &&
 	json 'd["blocks"] and all(b["function"] == "main" and b["cpi"] > 5 for b in d["blocks"])'
 ok $? "vmprof blocks --filter"
+# a filter by each measure, set between the rows, leaves those whose cells say so
+for name in mixed pair; do
+	run blocks --json "$tmp/$name.vmprof" && cp "$tmp/out" "$tmp/all" && json 'sum(b["cpi"] is not None for b in d["blocks"]) > 6'; ok $? "$name: blocks have a CPI"
+	for measure in samples percent cycles instructions cpi; do
+		limits=$(python3 -c 'import json, sys; v = sorted({b[sys.argv[2]] for b in json.load(open(sys.argv[1]))["blocks"]} - {None}); print(*((a + b) / 2 for a, b in zip(v, v[1:]) if b - a > 0.011))' "$tmp/all" $measure)
+		wrong=
+		for limit in $limits; do
+			run blocks --json --filter "$measure > $limit" "$tmp/$name.vmprof" &&
+				json '[b["start"] for b in d["blocks"]] == [b["start"] for b in json.load(open(sys.argv[1]))["blocks"] if b[sys.argv[2]] is not None and b[sys.argv[2]] > float(sys.argv[3])]' "$tmp/all" $measure "$limit" || wrong="$wrong $limit"
+		done
+		[ -n "$limits" ] && [ -z "$wrong" ]; ok $? "$name: --filter by $measure is by what the rows show${wrong:+, but for$wrong}"
+	done
+done
+run blocks --json --filter 'cpi > 4 && ipc < 0.25' "$tmp/pair.vmprof" && json 'd["blocks"] == [b for b in json.load(open(sys.argv[1]))["blocks"] if (b["cpi"] or 0) > 4] != []' "$tmp/all"; ok $? "ipc is 1 by cpi"
+run blocks --filter 'delta > 1' "$capture"; [ $? = 2 ] && grep -q 'of blocks there are .* cpi and ipc' "$tmp/err"; ok $? "a measure that blocks do not have is refused"
+run blocks --json --filter 'function == "main" && cpi > 5' "$capture"
 grep -q '%After\|Cycles(m)' "$tmp/out"; [ $? = 1 ]; ok $? "nothing was mispredicted: no columns of it"
 VMPROF_OBJCACHE=$tmp/missed run blocks "$tmp/missed/missed.vmprof" && grep -q '%After *Samples(m) *Cycles(m) *+- *Samples(p) *Cycles(p) *+-' "$tmp/out"
 ok $? "what ran behind mispredicted branches is shown apart"

@@ -1745,10 +1745,11 @@ static void put_owners(void)
 }
 
 /* Captures and their object caches for blocks.t: the program of test_mixed(), test_timeline()'s, and those of above */
-static void write_run(char *folder, const char *name, void (*program)(void), unsigned format)
+static void write_run(char *folder, const char *name, void (*program)(void), unsigned format, uint64_t instructions)
 {
+	/* of two events few: some blocks have less than one of them */
 	const struct prog_run run = {
-		.period = 5003, .samples = 4000, .format = format, .depth = 16, .counts = 1,
+		.period = 5003, .samples = instructions ? 200 : 4000, .format = format, .depth = 16, .counts = !instructions, .instructions = instructions,
 	};
 
 	dir = folder;
@@ -1757,7 +1758,7 @@ static void write_run(char *folder, const char *name, void (*program)(void), uns
 	prog_assemble(&prog);
 	prog_install(&g, &prog, folder);
 	gen_agent_flush(&g, GEN_VM, 3000);
-	say_period(run.period, 0);
+	say_period(run.period, instructions);
 	prog_simulate(&g, &prog, &run);
 	gen_end(&g);
 }
@@ -1766,10 +1767,11 @@ static int write_captures(char *folder)
 {
 	char missed[100], moments[100], binaries[100], owners[100];
 
-	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO);
-	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM);
+	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO, 0);
+	write_run(folder, "pair", mixed_program, VMPROF_LBR_FROM_TO, 20011);
+	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM, 0);
 	gen_sh(folder, "mkdir missed moments binaries owners");
-	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program, VMPROF_LBR_FROM_TO);
+	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program, VMPROF_LBR_FROM_TO, 0);
 	dir = strcat(strcpy(moments, folder), "/moments");
 	begin("moments");
 	put_moments();
