@@ -174,7 +174,7 @@ static int gather(struct branches *all, const struct given *g)
 	for (i = 0; !err && i < set->units.nr; i++) {
 		const struct vmp_unit *u = &set->units.v[i];
 
-		if (!branch_wanted(&g->a, set, u->end) && !branch_wanted(&g->a, set, u->next))
+		if (u->impossible || (!branch_wanted(&g->a, set, u->end) && !branch_wanted(&g->a, set, u->next)))
 			continue;
 		if (!g->calls || is_call(set, u->flow))
 			err = add(all, u, g->calls);
@@ -239,13 +239,14 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 	return FOUND;
 }
 
-static void print_end(struct vmp_set *set, uint32_t context, uint64_t addr, int width)
+/* @own: user code is the process's; nobody knows what another's is called */
+static void print_end(struct vmp_set *set, uint32_t context, uint64_t addr, int own, int width)
 {
 	char safe[1024];
 	const char *name;
 	uint32_t point;
 
-	if (!addr || vmp_points_find(&set->points, context, addr, &point)) {
+	if (!addr || (!own && !(addr >> 63)) || vmp_points_find(&set->points, context, addr, &point)) {
 		printf("%-*s", width, "-");
 		return;
 	}
@@ -253,14 +254,14 @@ static void print_end(struct vmp_set *set, uint32_t context, uint64_t addr, int 
 	printf("%16" PRIx64 " %-*s", addr, width - 17, vmp_text(safe, sizeof(safe), name, strlen(name)));
 }
 
-/* The branch itself, where the processor named another instruction; what it does */
-static uint64_t branch_at(struct vmp_set *set, uint32_t context, const struct vmp_branch *b, enum vmp_flow *flow)
+/* The branch itself, where the processor named another instruction; what it does, so far as that is known */
+static uint64_t branch_at(struct vmp_set *set, uint32_t context, const struct vmp_branch *b, int own, enum vmp_flow *flow)
 {
 	uint32_t from, to, branch;
 	uint64_t bytes;
 
 	*flow = VMP_FLOW_NR;
-	if (!b->from || vmp_points_find(&set->points, context, b->from, &from))
+	if (!b->from || (!own && !(b->from >> 63)) || vmp_points_find(&set->points, context, b->from, &from))
 		return b->from;
 	*flow = vmp_step_flow(&set->stepper, from);
 	if (*flow == VMP_FLOW_ON && !b->to)
@@ -283,7 +284,7 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 	enum vmp_flow flow;
 	char safe[4096], safe_domain[1024];
 	const char *domain = vmp_model_name(set->m, vm->name);
-	unsigned int i;
+	unsigned int own = vmp_window_own(&set->points, p->seen.kernel, &p->lbr), i;
 
 	printf("Capture %s\n", vmp_text(safe, sizeof(safe), path, strlen(path)));
 	printf("Sample %" PRIu64 ": TSC %#" PRIx64 ", vCPU %" PRIu32 " of %s, process %s\n", p->number,
@@ -296,19 +297,19 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 	printf("\n%-10s %-14s %-*s %s\n", "Branch", "Type", PLACE_WIDTH, "From", "To");
 	for (i = p->lbr.nr; i--; ) {
 		const struct vmp_branch *b = &p->lbr.b[i];
-		uint64_t from = branch_at(set, context, b, &flow);
+		uint64_t from = branch_at(set, context, b, i < own, &flow);
 
 		printf("LBR%-7u %-14s ", i, type_of(flow));
-		print_end(set, context, from, PLACE_WIDTH);
+		print_end(set, context, from, i < own, PLACE_WIDTH);
 		putchar(' ');
-		print_end(set, context, b->to, 17);
+		print_end(set, context, b->to, i < own, 17);
 		puts(b->mispredicted ? "  mispredicted" : "");
 	}
 	printf("%-10s %-14s %-*s ", "(current)", "sample", PLACE_WIDTH, "");
-	print_end(set, context, p->seen.ip, 17);
+	print_end(set, context, p->seen.ip, 1, 17);
 	putchar('\n');
 	if (p->seen.w.switched)
-		printf("\n%u of the branches are user code from before a switch of address spaces: their names are wrong\n",
+		printf("\n%u of the branches are user code from before a switch of address spaces, whose it is is not known (-)\n",
 		       p->seen.w.switched);
 }
 

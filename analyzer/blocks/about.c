@@ -54,7 +54,8 @@ static int any_flaw(const struct vmp_set_totals *t)
 	return t->steps != t->flaw[VMP_FLAW_NONE] || t->switched || t->unbound;
 }
 
-static void flaws(FILE *out, const struct vmp_set *set)
+/* @lot: what becomes of steps with flaws */
+static void flaws(FILE *out, const struct vmp_set *set, const char *lot)
 {
 	const struct vmp_set_totals *t = &set->totals;
 	int i;
@@ -63,7 +64,7 @@ static void flaws(FILE *out, const struct vmp_set *set)
 		t->flaw[VMP_FLAW_NONE], t->steps, vmp_percent(t->flaw[VMP_FLAW_NONE], t->steps));
 	for (i = VMP_FLAW_NONE + 1; i < VMP_FLAW_NR; i++)
 		if (t->flaw[i])
-			fprintf(out, "  %10" PRIu64 " not used: %s\n", t->flaw[i], vmp_flaw_text(i));
+			fprintf(out, "  %10" PRIu64 " %s: %s\n", t->flaw[i], lot, vmp_flaw_text(i));
 	if (t->unbound)
 		fprintf(out, "  %10" PRIu64 " used, though nothing tells whether their instruction begins there: in no known function, or behind data\n",
 			t->unbound);
@@ -87,7 +88,7 @@ static void records(FILE *out, const struct vmp_set *set)
 void vmp_about_left_out(FILE *out, const struct vmp_set *set)
 {
 	if (any_flaw(&set->totals))
-		flaws(out, set);
+		flaws(out, set, "not used");
 	records(out, set);
 }
 
@@ -174,7 +175,10 @@ void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_esti
 	if (e && t->steps)
 		estimates(out, set, e);
 	if (t->steps || any_flaw(t))
-		flaws(out, set);
+		flaws(out, set, e ? "not used" : "not used for blocks");
+	if (!e && t->impossible)
+		fprintf(out, "  %" PRIu64 " branches are not shown, as they cannot be: the code goes elsewhere there, or one of their ends is in the middle of an instruction\n",
+			t->impossible);
 	kernels(out, set);
 	if (t->blockless)
 		fprintf(out, "  %" PRIu64 " samples do not tell blocks: not all kinds of branches were recorded, or not both ends\n",
@@ -213,6 +217,8 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	count(out, "orphan_records", set->losses.orphans);
 	count(out, "malformed_records", set->losses.malformed);
 	count(out, "beyond_vm_exit", set->losses.cut);
+	if (!e)
+		count(out, "impossible_branches", t->impossible);
 	for (i = VMP_FLAW_SWITCHED + 1; i < VMP_FLAW_NR; i++)
 		count(out, vmp_flaw_key(i), t->flaw[i]);
 	fprintf(out, "\"%s\":%" PRIu64 "},\n", vmp_flaw_key(VMP_FLAW_SWITCHED), t->switched);

@@ -10,7 +10,7 @@
 /** vmp_about_head() - The capture, and how much of it has branches. */
 void vmp_about_head(FILE *out, const struct vmp_set *set, const char *path);
 
-/** vmp_about_notes() - What limits the figures.  @e: NULL, there are none. */
+/** vmp_about_notes() - What limits the figures.  @e: NULL, there are none: branches themselves are shown. */
 void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e);
 
 /** vmp_about_left_out() - What of the branches is not used, by cause; nothing where all are. */

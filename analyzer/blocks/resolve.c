@@ -28,7 +28,8 @@ static struct checked look(struct vmp_stepper *step, const struct vmp_drawn *d)
 
 	if (d->start != VMP_NONE)
 		c.flaw = (uint8_t)vmp_step_straight(step, d->start, d->end, &c.insns, &flow);
-	else if (d->end != VMP_NONE)
+	/* wherever the step began */
+	if ((d->start == VMP_NONE || c.flaw) && d->end != VMP_NONE)
 		flow = vmp_step_flow(step, d->end);
 	c.flow = (uint8_t)flow;
 	return c;
@@ -341,6 +342,41 @@ static int add_alone(const struct vmp_drawing *w, uint32_t i)
 	return err;
 }
 
+static int is_middle(const struct vmp_set *set, uint32_t point)
+{
+	return point != VMP_NONE && set->points.points.v[point].flaw == VMP_FLAW_MIDDLE;
+}
+
+/* Does a unit say so of its branch?  Where its start is well and code does not come by its end, that is the wrong one. */
+static int says_impossible(const struct vmp_set *set, const struct vmp_unit *u)
+{
+	return u->flaw == VMP_FLAW_ELSEWHERE || is_middle(set, u->end) || is_middle(set, u->next) ||
+	       (u->flaw == VMP_FLAW_MIDDLE && !is_middle(set, u->start));
+}
+
+static uint64_t branch_of(const struct vmp_unit *u)
+{
+	return (uint64_t)u->end << 32 | u->next;
+}
+
+/* A branch that cannot be is so behind any start; one unit's flaw may be another, which hides that. */
+static int mark_impossible(struct vmp_set *set)
+{
+	struct vmp_hash branches = { 0 };
+	struct vmp_unit *u = set->units.v, *end = u + set->units.nr;
+	int err = 0;
+
+	for (; !err && u < end; u++)
+		if (says_impossible(set, u))
+			err = vmp_hash_set(&branches, branch_of(u), 1);
+	for (u = set->units.v; !err && branches.nr && u < end; u++) {
+		u->impossible = !!vmp_hash_find(&branches, branch_of(u));
+		set->totals.impossible += u->impossible ? u->n : 0;
+	}
+	vmp_hash_free(&branches);
+	return err;
+}
+
 static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
 {
 	struct vmp_set *set = w->set;
@@ -376,6 +412,8 @@ int vmp_set_resolve(struct vmp_drawing *w)
 		err = vmp_draw_together(w, w->nr, check_all);
 	if (!err)
 		err = add_units(w, checked);
+	if (!err)
+		err = mark_impossible(w->set);
 	if (!err)
 		err = add_landings(w, checked);
 	free(checked);

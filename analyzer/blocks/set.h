@@ -39,6 +39,7 @@ struct vmp_unit {
 	uint32_t block;			/* VMP_NONE: none, there is a flaw */
 	enum vmp_flaw flaw;
 	enum vmp_flow flow;		/* of the branch; VMP_FLOW_NR unknown */
+	uint32_t impossible;		/* the branch itself cannot be, whatever ran before it */
 	uint32_t n, mispredicted;	/* in windows */
 };
 
@@ -83,6 +84,7 @@ struct vmp_set_totals {
 	uint64_t steps;			/* with a start: pairs of neighbouring branches */
 	uint64_t flaw[VMP_FLAW_NR];	/* steps, by why they are not used; NONE: they are */
 	uint64_t unbound;		/* of those that are used, with an end or a target of which nothing tells whether an instruction begins there */
+	uint64_t impossible;		/* branches that cannot be, with a start or without */
 	uint64_t landed, astray;	/* samples in a block, and those of which that is not known */
 	uint64_t alone, placed;		/* samples that no branch leads to, and of these those with a block by their address */
 	uint32_t branches;		/* VMPROF_LBR_* of all records together */

@@ -284,6 +284,17 @@ cp "$tmp/err" "$tmp/brstack.err"
 run export --format perf-script "$tmp/owners/owners.vmprof" && [ "$(sed -n 's/^ \(0x.*\)/\1/p' "$tmp/out")" = "$owned" ] && cmp -s "$tmp/err" "$tmp/brstack.err"
 ok $? "... without --brstack, too"
 run export --format perf-script --comm moved "$tmp/owners/owners.vmprof" && [ "$(grep -c 0x "$tmp/out")" = 1 ]; ok $? "those of chosen samples only"
+run branches --sample 1 "$tmp/owners/owners.vmprof" && [ "$(awk '/^LBR/ { print $1, $2, $3, $4 }' "$tmp/out" | head -3)" = "LBR5 - - -
+LBR4 - - ffffffff81001000
+LBR3 - ffffffff81001030 do_work" ] && grep -q '^2 of the branches are user code .* not known (-)$' "$tmp/out"; ok $? "branches --sample names nothing that lies behind a switch of address spaces"
+run branches --sample 2 "$tmp/owners/owners.vmprof" && [ "$(grep -c '^LBR. *- *- *- *$' "$tmp/out")" = 2 ]; ok $? "... where the driver tells of it, too"
+VMPROF_OBJCACHE=$tmp/impossible run branches --json "$tmp/impossible/impossible.vmprof" &&
+	json '{(b["from"], b["to"]): b["seen"] for b in d["branches"]} == {("0x100c", "0x1000"): 2, ("0x101b", "0x1000"): 3, ("0x1042", "0x1000"): 3} and d["left_out"]["impossible_branches"] == 7 == d["totals"]["branches"] - 8'
+ok $? "branches that cannot be are not shown, but counted"
+VMPROF_OBJCACHE=$tmp/impossible run branches --json --calls "$tmp/impossible/impossible.vmprof" && json '[c["seen"] for c in d["calls"]] == [3]'; ok $? "... nor is who calls whom by them, but by calls at the end of any step"
+VMPROF_OBJCACHE=$tmp/impossible run branches "$tmp/impossible/impossible.vmprof" && grep -q '^  7 branches are not shown, as they cannot be: ' "$tmp/out" && grep -q '^ *[1-9] not used for blocks: ' "$tmp/out" && ! grep -q 'not used: ' "$tmp/out"
+ok $? "... which the notes tell, without saying of what is shown that it is not used"
+VMPROF_OBJCACHE=$tmp/impossible run blocks "$tmp/impossible/impossible.vmprof" && grep -q '^ *[1-9] not used: ' "$tmp/out" && ! grep -q 'not shown' "$tmp/out"; ok $? "blocks are not made of them"
 export VMPROF_OBJCACHE=$tmp/binaries
 run timeline --output "$tmp/binaries.json" "$binaries" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q '^ *2 not used: outside of any mapping$' "$tmp/err"
 ok $? "vmprof timeline --output tells on standard error what was left out"

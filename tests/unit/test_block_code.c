@@ -120,7 +120,7 @@ static void is_refused(uint32_t same, uint32_t other)
 	snprintf(line, sizeof(line), "  the kernel given for web01 is not its own, or too little is known of it to tell: of %u functions that both have %u lie elsewhere\n",
 		 same + other, other);
 	gen_says(notes, line);
-	gen_says(notes, "         1 not used: the file given for the kernel is not that which ran\n");
+	gen_says(notes, "         1 not used for blocks: the file given for the kernel is not that which ran\n");
 	free(notes);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_OTHER_KERNEL], 1);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 0);
@@ -493,7 +493,7 @@ static void gone(uint64_t good, uint64_t elsewhere)
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], good);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_ELSEWHERE], elsewhere);
 	assert_int_equal(set->totals.flaw[VMP_FLAW_MIDDLE], 1);
-	notes_say(" not used: end with a branch that goes elsewhere in the code\n");
+	notes_say(" not used for blocks: end with a branch that goes elsewhere in the code\n");
 }
 
 static void load_gone(uint32_t branches, const char *seventh, const char *ninth)

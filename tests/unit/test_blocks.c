@@ -1744,6 +1744,23 @@ static void put_owners(void)
 	gen_end(&g);
 }
 
+/* Branches that cannot be, some of them behind a start that is not well either */
+static void put_impossible(void)
+{
+	const uint64_t middle = PROG_BASE + PROG_VADDR + 1;
+
+	begin_small();
+	put((struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { AT(4), AT(12) }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { AT(4), AT(12) }, { AT(8), AT(5) } }, 2);
+	put((struct prog_branch[]){ { AT(19), AT(12) }, { AT(8), AT(19) } }, 2);
+	put((struct prog_branch[]){ { AT(19), AT(0) }, { AT(19), AT(0) }, { AT(19), AT(0) } }, 3);
+	put((struct prog_branch[]){ { AT(4), middle }, { AT(8), AT(0) } }, 2);
+	put((struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), middle } }, 2);
+	gen_records_flush(&g, 0, 10000, 40000);
+	gen_end(&g);
+}
+
 /* Captures and their object caches for blocks.t: the program of test_mixed(), test_timeline()'s, and those of above */
 static void write_run(char *folder, const char *name, void (*program)(void), unsigned format, uint64_t instructions)
 {
@@ -1765,12 +1782,12 @@ static void write_run(char *folder, const char *name, void (*program)(void), uns
 
 static int write_captures(char *folder)
 {
-	char missed[100], moments[100], binaries[100], owners[100];
+	char missed[100], moments[100], binaries[100], owners[100], impossible[100];
 
 	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO, 0);
 	write_run(folder, "pair", mixed_program, VMPROF_LBR_FROM_TO, 20011);
 	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM, 0);
-	gen_sh(folder, "mkdir missed moments binaries owners");
+	gen_sh(folder, "mkdir missed moments binaries owners impossible");
 	write_run(strcat(strcpy(missed, folder), "/missed"), "missed", missing_program, VMPROF_LBR_FROM_TO, 0);
 	dir = strcat(strcpy(moments, folder), "/moments");
 	begin("moments");
@@ -1781,6 +1798,9 @@ static int write_captures(char *folder)
 	dir = strcat(strcpy(owners, folder), "/owners");
 	begin("owners");
 	put_owners();
+	dir = strcat(strcpy(impossible, folder), "/impossible");
+	begin("impossible");
+	put_impossible();
 	return 0;
 }
 
