@@ -87,7 +87,7 @@ static void open_exact(struct exact *x, const char *path)
 
 	if (!err)
 		return;
-	fprintf(stderr, "exactsum: cannot read %s: %s\n", path, strerror(-err));
+	fprintf(stderr, "exactsum: cannot read %s: %s\n", path, exact_why(err));
 	exit(1);
 }
 

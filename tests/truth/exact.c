@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define EVENTS	4	/* that may overflow before one interrupt */
+#define NAME	"vmprof-exact "
+#define VERSION	"4"
 
 /* Take a word off a line; 0 when it is not there. */
 static int word(char **line, const char *expected)
@@ -96,7 +98,10 @@ static int on_overflow(struct exact *x, char *line)
 		o.of = EXACT_GUEST;
 	else if (!word(&line, "host"))
 		return -EBADMSG;
-	if (who(&line, &o.flags) || numbers(line, v, 5) || !x->cpus.nr)
+	if (who(&line, &o.flags))
+		return -EBADMSG;
+	o.held = (uint32_t)word(&line, "held");
+	if ((!o.held && !word(&line, "due")) || numbers(line, v, 5) || !x->cpus.nr)
 		return -EBADMSG;
 	o.cr3 = v[0];
 	o.ncr3 = v[1];
@@ -169,18 +174,26 @@ static int on_line(struct exact *x, char *line, uint32_t *base)
 	return on_cpu(x, line);
 }
 
+static int first_line(FILE *f)
+{
+	char line[64];
+
+	if (!fgets(line, sizeof(line), f) || strncmp(line, NAME, strlen(NAME)) || !strchr(line, '\n'))
+		return -EBADMSG;
+	return strcmp(line, NAME VERSION "\n") ? -EPROTO : 0;
+}
+
 int exact_read(struct exact *x, const char *path)
 {
 	FILE *f = fopen(path, "r");
-	int err = 0, ended = 0;
+	int err, ended = 0;
 	uint32_t base = 0;
 	char line[256];
 
 	memset(x, 0, sizeof(*x));
 	if (!f)
 		return -errno;
-	if (!fgets(line, sizeof(line), f) || strcmp(line, "vmprof-exact 3\n"))
-		err = -EBADMSG;
+	err = first_line(f);
 	while (!err && !ended && fgets(line, sizeof(line), f)) {
 		ended = !strcmp(line, "end\n");
 		err = ended ? 0 : on_line(x, line, &base);
@@ -191,6 +204,15 @@ int exact_read(struct exact *x, const char *path)
 	if (err)
 		exact_free(x);
 	return err;
+}
+
+const char *exact_why(int err)
+{
+	if (err == -EPROTO)
+		return "its counts are not of version " VERSION ", which the emulator of this series writes";
+	if (err == -EBADMSG)
+		return "these are no exact counts, or they are cut";
+	return strerror(-err);
 }
 
 void exact_free(struct exact *x)

@@ -35,6 +35,7 @@ struct exact_overflow {
 	uint64_t tsc, cr3, ncr3, exit, pc, fs;	/* of what runs next ... */
 	uint32_t cpu, flags;
 	uint32_t of;		/* ... EXACT_GUEST: a guest's instruction overflowed */
+	uint32_t held;		/* its interrupt could not come there */
 	uint32_t taken;		/* by a sample */
 };
 
@@ -57,8 +58,11 @@ struct exact {
 	uint64_t injected, behind;	/* interrupts into guests; right behind an NMI that ended a run */
 };
 
-/** exact_read() - Return: 0, -ENOMEM, -errno of reading, -EBADMSG (not such a file, or cut). */
+/** exact_read() - Return: 0, -ENOMEM, -errno of reading, -EBADMSG (not such a file, or cut), -EPROTO (another version). */
 int exact_read(struct exact *x, const char *path);
+
+/** exact_why() - What that says, for people. */
+const char *exact_why(int err);
 void exact_free(struct exact *x);
 
 /**

@@ -560,7 +560,7 @@ int main(int argc, char **argv)
 		usage();
 	err = exact_read(&x, argv[1]);
 	if (err) {
-		fprintf(stderr, "judge: cannot read %s: %s\n", argv[1], strerror(-err));
+		fprintf(stderr, "judge: cannot read %s: %s\n", argv[1], exact_why(err));
 		return 2;
 	}
 	err = vmp_model_open(&m, argv[2]);

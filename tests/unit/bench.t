@@ -225,7 +225,7 @@ sed -i 's/^\[ .*/true/' "$tmp/make"
 # --- tests/bench/exactsum
 # of counts that are made up: two CPUs, of which the second had one interrupt
 cat > "$tmp/made.exact" << 'END'
-vmprof-exact 3
+vmprof-exact 4
 cpu 0 1000 9000
 exit 97 3
 exit 1024 2
@@ -235,13 +235,13 @@ space 3 host user quiet 0 0 18446744073709551615 1000 9000
 block 1 4096 8 1000 2000 0 0 0 0 0 0
 block 2 8192 8 300 600 0 0 0 0 0 0
 block 3 12288 8 70 140 0 0 0 0 0 0
-overflow 2000 guest guest user 0 0 0 4096 0
-overflow 2500 host host kernel 0 0 97 8192 0
-overflow 6500 guest guest user 0 0 0 4096 0
+overflow 2000 guest guest user due 0 0 0 4096 0
+overflow 2500 host host kernel due 0 0 97 8192 0
+overflow 6500 guest guest user due 0 0 0 4096 0
 cpu 1 1000 9000
 space 1 host kernel quiet 0 0 18446744073709551615 1000 9000
 block 1 8192 8 20 40 0 0 0 0 0 0
-overflow 29000 guest guest user 0 0 0 4096 0
+overflow 29000 guest guest user due 0 0 0 4096 0
 end
 END
 if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/exactsum" "$src"/tests/bench/exactsum.c "$src"/tests/truth/exact.c 2> "$tmp/err"; then

@@ -223,8 +223,9 @@ static void put_samples(FILE *f, int nr)
 		if (!bent || !bend.no_sample)
 			gen_record(&gen, &s, sizeof(s));
 		if (!bent || !bend.no_overflow)
-			fprintf(f, "overflow %" PRIu64 " %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64
-				"\n", o.tsc, side(o.of), side(o.flags), mode(o.flags), o.cr3, o.ncr3, o.exit, o.pc, o.fs);
+			fprintf(f, "overflow %" PRIu64 " %s %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%"
+				PRIx64 "\n", o.tsc, side(o.of), side(o.flags), mode(o.flags), o.held ? "held" : "due", o.cr3, o.ncr3,
+				o.exit, o.pc, o.fs);
 	}
 	gen_records_flush(&gen, 0, begin_of(nr), tsc);
 }
@@ -255,7 +256,7 @@ static int judge_them(char *options)
 	assert_non_null(f);
 	noes = finals = asked = 0;
 	begin();
-	fprintf(f, "vmprof-exact 3\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
+	fprintf(f, "vmprof-exact 4\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
 	for (i = 0; i < LOTS; i++)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)

@@ -54,14 +54,14 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 3\n"
+	"vmprof-exact 4\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
-	"overflow 2100 guest guest user 0x5000 0x7000 0x61 0x401000 0x7f00\n"
-	"overflow 2200 host host kernel 0x8000 0x0 0x7c 0xffffffff81000000 0x0\n"
+	"overflow 2100 guest guest user due 0x5000 0x7000 0x61 0x401000 0x7f00\n"
+	"overflow 2200 host host kernel held 0x8000 0x0 0x7c 0xffffffff81000000 0x0\n"
 	"block 2 0x401000 12 30 90 31 94 3 6 2 8\n"
 	"cpu 1 1001 9001\n"
 	"injected 60 4\n"
@@ -107,6 +107,8 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.overflows.nr, 2);
 	assert_int_equal(x.overflows.v[0].pc, 0x401000);
 	assert_int_equal(x.overflows.v[0].fs, 0x7f00);
+	assert_int_equal(x.overflows.v[0].held, 0);
+	assert_int_equal(x.overflows.v[1].held, 1);
 	assert_int_equal(x.blocks.nr, 2);
 	assert_int_equal(x.blocks.v[0].space, 1);
 	assert_int_equal(x.blocks.v[0].cycles_at, 94);
@@ -136,8 +138,9 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
-		"overflow 1 host host user 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user 0 0 0 0 0\n",
-		"cpu 0 1 2\noverflow 1 host host user 0 0 0 0\n",
+		"overflow 1 host host user due 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user due 0 0 0 0 0\n",
+		"cpu 0 1 2\noverflow 1 host host user due 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host user 0 0 0 0 0\n",
+		"cpu 0 1 2\noverflow 1 host host user late 0 0 0 0 0\n",
 		"injected 1 2\n", "what\n",
 	};
 	char s[256];
@@ -146,9 +149,24 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 3\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 4\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
+}
+
+/* What an emulator of another series wrote is refused, and not as a file that is cut */
+static void test_exact_version(void **state)
+{
+	static const char *const others[] = { "vmprof-exact 3\nend\n", "vmprof-exact 40\nend\n", "vmprof-exact \nend\n" };
+	struct exact x;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(read_text(&x, others[i], strlen(others[i])), -EPROTO);
+	assert_non_null(strstr(exact_why(-EPROTO), "version 4"));
+	assert_non_null(strstr(exact_why(-EBADMSG), "cut"));
+	assert_string_equal(exact_why(-ENOENT), strerror(ENOENT));
 }
 
 /* Two counters overflowed before one interrupt: each sample gets its own side's */
@@ -193,11 +211,11 @@ static void test_overflow_too_old(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 3\ncpu 0 1000 9000\n"
-		"overflow 2100 host host kernel 0x8000 0x0 0x7c 0x10 0x0\n"
-		"overflow 2101 guest guest user 0x5000 0x7000 0x61 0x11 0x0\n"
-		"overflow 2102 host host kernel 0x8000 0x0 0x7c 0x12 0x0\n"
-		"overflow 2103 guest guest user 0x5000 0x7000 0x61 0x13 0x0\nend\n";
+		"vmprof-exact 4\ncpu 0 1000 9000\n"
+		"overflow 2100 host host kernel due 0x8000 0x0 0x7c 0x10 0x0\n"
+		"overflow 2101 guest guest user due 0x5000 0x7000 0x61 0x11 0x0\n"
+		"overflow 2102 host host kernel due 0x8000 0x0 0x7c 0x12 0x0\n"
+		"overflow 2103 guest guest user due 0x5000 0x7000 0x61 0x13 0x0\nend\n";
 	struct exact x;
 
 	(void)state;
@@ -313,11 +331,11 @@ int main(void)
 		cmocka_unit_test(test_exact_read),
 		cmocka_unit_test(test_exact_cut),
 		cmocka_unit_test(test_exact_nonsense),
+		cmocka_unit_test(test_exact_version),
 		cmocka_unit_test(test_overflow_of),
 		cmocka_unit_test(test_overflow_too_old),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
-		
 		cmocka_unit_test(test_host_processes),
 		cmocka_unit_test(test_verdicts),
 	};
