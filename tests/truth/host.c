@@ -69,44 +69,34 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 	return 0;
 }
 
-static int vote(struct host *h, const struct vmprof_sample *s, uint64_t cr3)
+static int is_vote(const struct host_vote *a, const struct host_vote *b)
 {
-	struct host_vote new = { .pid = s->host_pid, .cr3 = cr3 }, *v;
+	return a->pid == b->pid && a->vm == b->vm && a->cr3 == b->cr3;
+}
+
+static int vote(struct host *h, const struct vmp_model *m, const struct vmprof_sample *s, uint64_t cr3)
+{
+	const uint32_t vm = s->mode == VMPROF_MODE_VMM_USER ? vmp_model_vm(m, s->vm) : VMP_NONE;
+	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
+	struct host_vote new = { .pid = s->host_pid, .vm = vm, .cr3 = cr3 }, *v;
 	uint32_t i;
 
-	for (i = 0; i < h->votes.nr && (h->votes.v[i].pid != new.pid || h->votes.v[i].cr3 != cr3); )
+	for (i = 0; i < h->votes.nr && !is_vote(&h->votes.v[i], &new); )
 		i++;
 	if (i == h->votes.nr && vmp_vec_push(&h->votes, new))
 		return -ENOMEM;
 	v = &h->votes.v[i];
-	v->samples++;
-	v->steal += !!(s->flags & VMPROF_SF_STEAL);
+	v->all++;
+	v->samples += (uint64_t)is_main;
+	v->steal += is_main && s->flags & VMPROF_SF_STEAL;
 	return 0;
 }
 
-int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
-		const struct exact_overflow *o)
+/* KVM's code by exit reason and by function, where the counter overflowed */
+static int add_kvm(struct host *h, const struct vmprof_sample *s, const struct exact_overflow *o, uint32_t function)
 {
-	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
 	struct host_share *share;
-	uint32_t function;
-	int err, kvm;
 
-	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
-		return is_main ? vote(h, s, o->cr3) : 0;
-	if (s->mode != VMPROF_MODE_VMM_KERNEL && s->mode != VMPROF_MODE_OTHER_KERNEL)
-		return 0;
-	err = place_of(h, m, s->host_ip, &function, &kvm);
-	if (err)
-		return err;
-	h->kernel++;
-	h->ghosts += !vmp_hash_find(&h->ran, function);
-	if (s->mode != VMPROF_MODE_VMM_KERNEL || !is_main)
-		return 0;
-	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
-	err = place_of(h, m, o->pc, &function, &kvm);
-	if (err || !kvm)
-		return err;
 	share = SHARE(&h->functions, function);
 	if (!share)
 		return -ENOMEM;
@@ -115,6 +105,7 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	if (!share)
 		return -ENOMEM;
 	h->moved += o->pc != s->host_ip;
+	h->beside += s->mode != VMPROF_MODE_VMM_KERNEL;
 	share->samples++;
 	/* where no vCPU is loaded a sample has no reason */
 	share = SHARE(&h->exits, s->flags & VMPROF_SF_VCPU ? s->exit_reason : o->exit);
@@ -124,15 +115,59 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	return 0;
 }
 
-uint64_t host_proc_cr3(const struct host *h, uint32_t pid)
+int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
+		const struct exact_overflow *o)
 {
-	const struct host_vote *best = NULL;
+	uint32_t function;
+	int err, kvm;
+
+	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
+		return vote(h, m, s, o->cr3);
+	if (s->mode == VMPROF_MODE_GUEST)
+		return 0;
+	err = place_of(h, m, s->host_ip, &function, &kvm);
+	if (err)
+		return err;
+	/* of the idle task what interrupts it in KVM is looked at, no more */
+	if (s->mode != VMPROF_MODE_IDLE) {
+		h->kernel++;
+		h->ghosts += !vmp_hash_find(&h->ran, function);
+	}
+	if (s->mode == VMPROF_MODE_VMM_KERNEL && kvm) {
+		h->kvm++;
+		h->loose += !(s->flags & VMPROF_SF_VCPU);
+	}
+	if (s->hdr.type != VMPROF_REC_SAMPLE)
+		return 0;
+	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
+	err = place_of(h, m, o->pc, &function, &kvm);
+	return err || !kvm ? err : add_kvm(h, s, o, function);
+}
+
+/* Of a process, on that CR3 */
+static uint64_t votes_of(const struct host *h, uint32_t pid, uint64_t cr3)
+{
+	uint64_t n = 0;
 	uint32_t i;
 
 	for (i = 0; i < h->votes.nr; i++)
-		if (h->votes.v[i].pid == pid && (!best || h->votes.v[i].samples > best->samples))
-			best = &h->votes.v[i];
-	return best ? best->cr3 : 0;
+		n += h->votes.v[i].pid == pid && h->votes.v[i].cr3 == cr3 ? h->votes.v[i].all : 0;
+	return n;
+}
+
+uint64_t host_proc_cr3(const struct host *h, uint32_t pid)
+{
+	uint64_t best = 0, most = 0, n;
+	uint32_t i;
+
+	for (i = 0; i < h->votes.nr; i++) {
+		n = h->votes.v[i].pid == pid ? votes_of(h, pid, h->votes.v[i].cr3) : 0;
+		if (n > most) {
+			most = n;
+			best = h->votes.v[i].cr3;
+		}
+	}
+	return best;
 }
 
 int host_finish(struct host *h)

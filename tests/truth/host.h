@@ -20,11 +20,13 @@ struct host_share {
 	uint64_t own;			/* exit codes: samples that name it themselves, as a report has them */
 };
 
-/* A process's samples by the CR3 of their overflows */
+/* A process's samples by the CR3 of their overflows, and by the VM whose QEMU they say it is */
 struct host_vote {
 	uint32_t pid;
+	uint32_t vm;			/* number in the model, or VMP_NONE */
 	uint64_t cr3;
-	uint64_t samples, steal;
+	uint64_t samples, steal;	/* of the session's event */
+	uint64_t all;			/* of either event */
 };
 
 struct host {
@@ -33,6 +35,8 @@ struct host {
 	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
 	VMP_VEC(struct host_vote) votes;
 	uint64_t moved;		/* KVM's samples that were held back: the place is the overflow's */
+	uint64_t beside;	/* samples in KVM's modules while another task than QEMU's ran, an idle one for instance */
+	uint64_t kvm, loose;	/* QEMU's in KVM's modules, of either event; of them no vCPU was loaded */
 	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
 	struct vmp_hash ran;	/* functions of the kernel with an exact count */
 	uint64_t kernel, ghosts;	/* the kernel's samples, of either event; in functions that did not run */

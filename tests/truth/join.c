@@ -243,7 +243,12 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 
 	if (s->mode != VMPROF_MODE_GUEST) {
 		c->host++;
-		c->host_of_guest += o->of == EXACT_GUEST;
+		if (o->of == EXACT_GUEST)
+			c->host_of_guest++;
+		else if (o->held)
+			c->held++;
+		else
+			c->elsewhere += s->host_ip != o->pc;
 		check_exit(c, s, o);
 		return;
 	}

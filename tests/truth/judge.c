@@ -45,6 +45,7 @@
 #define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
 #define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
+#define COVERED_OFF	4	/* overflows of a CPU's guests: of each event the window cuts the first period and the last */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -373,6 +374,9 @@ static void judge_samples(const struct join *j, const struct asked *a)
 	verdict_never(c->guest_of_host || c->host_of_guest, 1, "no sample is on the wrong side",
 		      "%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		      " host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
+	verdict_never(!!c->elsewhere, c->host > c->held + c->host_of_guest, "host samples are where the counter overflowed",
+		      "%" PRIu64 " of %" PRIu64 " are elsewhere; %" PRIu64 " more had to wait", c->elsewhere,
+		      c->host - c->held - c->host_of_guest, c->held);
 	verdict_never(c->wrong_vm || c->wrong_cr3 || c->wrong_cpl, c->left <= 2 + c->guest / LEFT_MAX,
 		      "VM, CR3 and CPL are those of the overflow",
 		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
@@ -444,6 +448,62 @@ static void judge_balance(const struct join *j, uint64_t period)
 		none, none_guest, j->checks.outside);
 }
 
+/* What the guests on a CPU did, all of it, and in how many overflows it was seen */
+struct covered {
+	uint64_t cycles, insns;
+	uint64_t quiet;		/* of the cycles: no counter was on */
+	uint64_t seen;
+};
+
+static struct covered covered_of(const struct exact *x, const struct exact_cpu *cpu)
+{
+	struct covered c = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < x->blocks.nr; i++) {
+		const struct exact_block *b = &x->blocks.v[i];
+		const struct exact_space *s = &x->spaces.v[b->space];
+
+		if (s->cpu != cpu->cpu || !(s->flags & EXACT_GUEST))
+			continue;
+		c.cycles += b->cycles;
+		c.insns += b->insns;
+		c.quiet += s->flags & EXACT_COUNTING ? 0 : b->cycles;
+	}
+	for (i = cpu->overflow; i < cpu->overflows; i++)
+		c.seen += x->overflows.v[i].of == EXACT_GUEST;
+	return c;
+}
+
+/*
+ * Counters may be on for one side alone, or on one CPU: of each CPU its guests' overflows are as many as what
+ * they did there asks for. A period that ran by while an interrupt was held back is missing, as in judge_balance().
+ */
+static void judge_covered(const struct join *j, uint64_t period)
+{
+	const uint64_t second = j->model->meta.instruction_period;
+	const struct exact *x = j->exact;
+	uint32_t i, bad = 0, quiet = 0;
+	double due, missing, most = -HUGE_VAL;
+	uint64_t cycles = 0, none = 0;
+
+	for (i = 0; i < x->cpus.nr; i++) {
+		const struct covered c = covered_of(x, &x->cpus.v[i]);
+
+		due = (double)c.cycles / (double)period + (second ? (double)c.insns / (double)second : 0);
+		missing = due - (double)c.seen;
+		bad += missing > COVERED_OFF + due / 10000 + (j->model->meta.random ? 6 * sqrt(due) : 0);
+		most = missing > most ? missing : most;
+		quiet += c.quiet > period;
+		none += c.quiet;
+		cycles += c.cycles;
+	}
+	verdict_never(!!quiet, cycles && !bad, "counters run whenever a guest does",
+		      "%" PRIu64 " of the guests' %" PRIu64 " cycles ran without one (at most %" PRIu64 " may on a CPU); %" PRIu32
+		      " of %" PRIu32 " CPUs have too few overflows, at most %.1f are missing", none, cycles, period, bad,
+		      x->cpus.nr, most);
+}
+
 static void print_exits(const struct join *j)
 {
 	char buf[VMP_EXIT_NAME_MAX];
@@ -501,6 +561,7 @@ static int judge(const struct join *j, const struct asked *a)
 	judge_sides(j, period, level);
 	judge_samples(j, a);
 	judge_balance(j, period);
+	judge_covered(j, period);
 	judge_host(j, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);

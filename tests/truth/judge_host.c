@@ -22,6 +22,9 @@
 
 #define LIST_SHARE_MIN	0.05	/* of a list's cycles; smaller ones are summed up */
 
+#define LOOSE_MAX	5	/* per cent of QEMU's samples in KVM's code may be without a vCPU ... */
+#define LOOSE_FEW	10	/* ... and so many: it loads one, puts it away, and raises interrupts from another thread */
+
 #define NOT_STEAL_MIN	300	/* samples of what runs beside a vCPU that sleeps */
 /* The scheduler was asked for another stretch than the window: half as much, and a bit, is no fault */
 #define NOT_STEAL_MAX(waited)	(0.02 + 1.5 * (waited))
@@ -126,6 +129,41 @@ static const char *function_name(const struct join *j, char *buf, const struct h
 	return vmp_model_name(j->model, (uint32_t)s->key);
 }
 
+/* Whose QEMU has that CR3: a VM's number in the model, or VMP_NONE */
+static uint32_t vm_of_cr3(const struct join *j, uint64_t cr3)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->model->vms.nr; i++)
+		if (cr3 && host_proc_cr3(&j->host, j->model->vms.v[i].vm) == cr3)
+			return i;
+	return VMP_NONE;
+}
+
+/* Of user code: the emulator tells whose it is by CR3, the sample by its VM */
+static void judge_own(const struct join *j)
+{
+	uint64_t own = 0, others = 0, nobodys = 0, strangers = 0;
+	uint32_t i;
+
+	for (i = 0; i < j->host.votes.nr; i++) {
+		const struct host_vote *v = &j->host.votes.v[i];
+		const uint32_t vm = vm_of_cr3(j, v->cr3);
+
+		if (vm == v->vm)
+			own += vm == VMP_NONE ? 0 : v->all;
+		else if (vm == VMP_NONE)
+			strangers += v->all;
+		else if (v->vm == VMP_NONE)
+			nobodys += v->all;
+		else
+			others += v->all;
+	}
+	verdict_never(others || nobodys || strangers, 1, "QEMU's samples are of their own VM",
+		      "%" PRIu64 " of user code are; %" PRIu64 " are another VM's, %" PRIu64 " nobody's; %" PRIu64
+		      " samples of a VM are of no QEMU", own, others, nobodys, strangers);
+}
+
 void judge_host(const struct join *j, int homeless, double level)
 {
 	const struct host *h = &j->host;
@@ -135,7 +173,12 @@ void judge_host(const struct join *j, int homeless, double level)
 	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
 	verdict(!bad, "VMM time by exit reason is exact",
-		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back", bad, h->moved);
+		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back, %" PRIu64 " came beside other tasks",
+		bad, h->moved, h->beside);
+	verdict(h->kvm && 100 * h->loose <= LOOSE_MAX * h->kvm + 100 * LOOSE_FEW, "KVM's code has a reason",
+		"%" PRIu64 " of QEMU's %" PRIu64 " samples in it are without a vCPU, at most %d %% and %d may be", h->loose,
+		h->kvm, LOOSE_MAX, LOOSE_FEW);
+	judge_own(j);
 	printf("   exact %%  sampled   samples   expected    chance  KVM's functions\n");
 	bad = compare_all(j, h->functions.v, h->functions.nr, level, function_name);
 	verdict(h->functions.nr && !bad, "KVM's functions have their exact share", "%" PRIu32 " beyond sampling error", bad);

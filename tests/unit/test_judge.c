@@ -30,11 +30,12 @@ int judge_main(int argc, char **argv);
 #define KVM		0xffffffffc0000000ULL
 #define AMD		0xffffffffc1000000ULL
 #define LINUX		0xffffffff90000000ULL
+#define TIMER		0x1000		/* of KVM's functions: its interrupt comes to whatever runs */
 #define HLT		0x78
 #define INTR		0x60
 
 /* One after the other: what ran, for so many periods of cycles and of instructions */
-enum { ALPHA, BETA, GAMMA, TICK, IDLE, RARE, OTHER, RUN_HLT, RUN_INTR, RUN_IN, EMULATE, HOST, VMM, STOLEN, LOTS };
+enum { ALPHA, BETA, GAMMA, TICK, IDLE, RARE, OTHER, RUN_HLT, RUN_INTR, RUN_IN, EMULATE, WAKE, HOST, VMM, STOLEN, LOTS };
 
 static const struct lot {
 	uint8_t mode, cpl;
@@ -53,6 +54,7 @@ static const struct lot {
 	[RUN_INTR] = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, INTR, 400, 0 },
 	[RUN_IN]   = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, AMD + 0x10, VMPROF_EXIT_ENTRY, 150, 0 },
 	[EMULATE]  = { VMPROF_MODE_VMM_KERNEL, 0, GEN_VM, GEN_VM, CR3_VMM, KVM + 0x10, INTR, 300, 0 },
+	[WAKE]	   = { VMPROF_MODE_IDLE, 0, 0, 0, CR3_VMM, KVM + TIMER + 0x10, HLT, 200, 0 },
 	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 20 },
 	[VMM]	   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1000, INTR, 300, 0 },
 	[STOLEN]   = { VMPROF_MODE_OTHER_USER, 3, GEN_VM, HOG, CR3_HOG, 0x2000, INTR, 300, 0 },
@@ -68,6 +70,8 @@ static struct bend {
 	int no_sample, no_overflow;
 	int random;
 	int nameless;		/* nobody told of gamma's function */
+	double away;		/* periods that the guest runs on another CPU, where no counter overflows ... */
+	int quiet;		/* ... nor is on */
 } bend;
 
 static char *dir, capture[96], counts[96];
@@ -145,7 +149,7 @@ static void begin(void)
 	gen_vm(&gen, OTHER_VM, "web02");
 	gen_text(&gen, VMPROF_CAP_HOST_KSYMS, 0,
 		 "ffffffff90000000 T schedule\nffffffff90001000 T unused\nffffffff90002000 T end\n"
-		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_end\t[kvm]\n"
+		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_timer\t[kvm]\nffffffffc0002000 t kvm_end\t[kvm]\n"
 		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
 	gen_clock(&gen, GEN_VM);
 	gen_hello(&gen, 1500, 1, 0);
@@ -246,6 +250,14 @@ static void put_counts(FILE *f, int nr)
 		(l->samples + bend.cycles_at[nr]) * p);
 }
 
+/* Kernel code of the guest; it leads nowhere, so that no function's share is another one */
+static void put_away(FILE *f)
+{
+	fprintf(f, "cpu 1 900000 %" PRIu64 "\nspace 1 guest kernel %s 0x0 0x%llx 0x%" PRIx64 " 900000 1000000\n"
+		"block 1 0x%llx 4 0 %.0f 0 0 0 0 0 0\n", begin_of(LOTS), bend.quiet ? "quiet" : "counting", NCR3, EXACT_NO_EXIT,
+		GEN_KERNEL, bend.away * (double)PERIOD);
+}
+
 /* The judge's exit status, with these options */
 static int judge_them(char *options)
 {
@@ -261,6 +273,8 @@ static int judge_them(char *options)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)
 		put_counts(f, i);
+	if (bend.away > 0)
+		put_away(f);
 	fprintf(f, "end\n");
 	assert_int_equal(fclose(f), 0);
 	gen_end(&gen);
@@ -278,7 +292,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	21
+#define ASKED	25
 
 /* Of these options, of which --blocks and one about steal are there always */
 static int to_be_asked(const char *options)
@@ -442,6 +456,41 @@ static void test_wrong_side(void **state)
 	never("no sample is on the wrong side", OPTIONS);
 }
 
+static void next_insn(struct exact_overflow *o)
+{
+	o->pc += 4;
+}
+
+static void next_and_held(struct exact_overflow *o)
+{
+	o->pc += 4;
+	o->held = 1;
+}
+
+/* In the kernel, of instructions too, in user code and where the host is idle: none but what had to wait */
+static void test_elsewhere(void **state)
+{
+	static const int of[] = { RUN_INTR, HOST, VMM, WAKE };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		bend.lot = (unsigned int)of[i];
+		bend.first = 1;
+		bend.overflow = next_insn;
+		never("host samples are where the counter overflowed", OPTIONS);
+	}
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.past = lots[HOST].samples;
+	bend.overflow = next_insn;
+	never("host samples are where the counter overflowed", OPTIONS);
+	bend.lot = HOST;
+	bend.first = 100;
+	bend.overflow = next_and_held;
+	all_yes(OPTIONS);
+}
+
 static void other_vm(struct exact_overflow *o)
 {
 	o->ncr3 = NCR3;
@@ -577,11 +626,6 @@ static void test_reason(void **state)
 	only("the exit reason is that of the last #VMEXIT", OPTIONS);
 }
 
-static void next_insn(struct exact_overflow *o)
-{
-	o->pc += 4;
-}
-
 static void test_skid(void **state)
 {
 	(void)state;
@@ -589,6 +633,28 @@ static void test_skid(void **state)
 	bend.first = 1;
 	bend.overflow = next_insn;
 	never("there is no skid in guest code", OPTIONS);
+}
+
+/* On one of two CPUs no counter overflows while a guest runs, or none is on; on the other as many more do as are missing */
+static void test_covered(void **state)
+{
+	(void)state;
+	bend.away = 3.9;
+	all_yes(OPTIONS);
+	bend.away = 6;
+	bend.cycles[IDLE] = -6;
+	only("counters run whenever a guest does", OPTIONS);
+	bend.away = 6;
+	bend.random = 1;
+	all_yes(OPTIONS);
+	bend.away = 60;
+	bend.cycles[IDLE] = -60;
+	only("counters run whenever a guest does", OPTIONS);
+	bend.away = 0.9;
+	bend.quiet = 1;
+	all_yes(OPTIONS);
+	bend.away = 1.1;
+	never("counters run whenever a guest does", OPTIONS);
 }
 
 /* More ran than there are samples; an overflow has none */
@@ -627,8 +693,7 @@ static void test_vmm(void **state)
 	assert_int_equal(judge_them(shared), 0);
 	/* without a vCPU it names none */
 	bend.sample = without_vcpu;
-	all_yes(OPTIONS);
-	bend = (struct bend){ 0 };
+	only("KVM's code has a reason", OPTIONS);
 	bend.cycles_at[RUN_INTR] = -150;
 	bend.cycles_at[EMULATE] = 150;
 	only("KVM's functions have their exact share", OPTIONS);
@@ -638,9 +703,26 @@ static void test_vmm(void **state)
 	only("VMM time by exit reason is exact", OPTIONS);
 }
 
+/* Of QEMU's 1250 samples in it a twentieth, and ten; where another task runs there never is a vCPU */
+static void test_reasonless(void **state)
+{
+	(void)state;
+	bend.lot = RUN_INTR;
+	bend.first = 72;
+	bend.sample = without_vcpu;
+	all_yes(OPTIONS);
+	bend.first = 73;
+	only("KVM's code has a reason", OPTIONS);
+}
+
 static void in_unused(struct vmprof_sample *s)
 {
 	s->host_ip = LINUX + 0x1010;
+}
+
+static void at_unused(struct exact_overflow *o)
+{
+	o->pc = LINUX + 0x1010;
 }
 
 static void test_host_ghost(void **state)
@@ -649,11 +731,13 @@ static void test_host_ghost(void **state)
 	bend.lot = HOST;
 	bend.first = 1;
 	bend.sample = in_unused;
+	bend.overflow = at_unused;
 	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
 	bend.lot = HOST;
 	bend.first = 1;
 	bend.past = lots[HOST].samples;
 	bend.sample = in_unused;
+	bend.overflow = at_unused;
 	never("no sample of the host's kernel is in a function that did not run", OPTIONS);
 }
 
@@ -669,6 +753,42 @@ static void test_host_processes(void **state)
 	/* steal is a share of the same cycles: it is not asked of the process that is bent most */
 	bend.cycles_at[VMM] = bend.cycles_at[STOLEN] = 250;
 	only("host processes have their exact share", OPTIONS);
+}
+
+static void of_other_vm(struct vmprof_sample *s)
+{
+	s->vm = OTHER_VM;
+}
+
+static void of_nobody(struct vmprof_sample *s)
+{
+	s->mode = VMPROF_MODE_OTHER_USER;
+	s->vm = 0;
+}
+
+static void of_qemu(struct vmprof_sample *s)
+{
+	s->mode = VMPROF_MODE_VMM_USER;
+	s->flags = 0;
+}
+
+/* One VM's QEMU is another's, or nobody's; what is no QEMU is one's */
+static void test_own(void **state)
+{
+	static void (*const wrong[])(struct vmprof_sample *) = { of_other_vm, of_nobody };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		bend.lot = VMM;
+		bend.first = 1;
+		bend.sample = wrong[i];
+		never("QEMU's samples are of their own VM", OPTIONS);
+	}
+	bend.lot = STOLEN;
+	bend.first = 1;
+	bend.sample = of_qemu;
+	never("QEMU's samples are of their own VM", OPTIONS);
 }
 
 static void test_steal(void **state)
@@ -738,6 +858,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_orphan, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_side, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
@@ -746,9 +867,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_skid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_balance, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_covered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vmm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reasonless, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_ghost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
