@@ -251,6 +251,8 @@ if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/
 	ok $? "... and tells how far apart two interrupts of a CPU lie, not of two"
 	sed -i '$d' "$tmp/made.exact"
 	! "$tmp/exactsum" "$tmp/made.exact" overflows > "$tmp/out" 2> "$tmp/err"; ok $? "counts that are cut are refused"
+	sed -i 's/^vmprof-exact 4$/vmprof-exact 3/' "$tmp/made.exact"
+	! "$tmp/exactsum" "$tmp/made.exact" > "$tmp/out" 2> "$tmp/err" && grep -q 'are not of version 4' "$tmp/err"; ok $? "... and those of another version, by that reason: $(cat "$tmp/err")"
 else
 	ok 1 "exactsum is built: $(head -n 1 "$tmp/err")"
 fi

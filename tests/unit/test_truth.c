@@ -272,19 +272,18 @@ static void test_host_processes(void **state)
 {
 	struct vmprof_sample s = {
 		.hdr.type = VMPROF_REC_SAMPLE, .mode = VMPROF_MODE_OTHER_USER, .host_pid = 7,
-		.flags = VMPROF_SF_STEAL,
 	};
 	struct exact_space user = { .flags = EXACT_USER, .cr3 = 0x1000 };
 	struct exact_block b = { .cycles_at = 500 };
-	struct exact_overflow o = { .cr3 = 0x1000 };
+	struct exact_overflow o = { .cr3 = 0x2000 };
 	struct host h = { 0 };
 
 	(void)state;
 	assert_int_equal(host_block(&h, NULL, &user, &b), 0);
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
+	o.cr3 = 0x1000;
+	s.flags = VMPROF_SF_STEAL;
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
-	o.cr3 = 0x2000;
-	s.flags = 0;
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
 	s.hdr.type = VMPROF_REC_INSTRUCTIONS;
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
