@@ -113,8 +113,11 @@ debugctl()
 none=' 0000000000000000 0000000000000000'
 is "DEBUGCTL of the guest" "$(debugctl)" "$none"
 case_guest_run web01 "/opt/burn/shor 33 600"
+sampling=$SECONDS
 output=$(vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $f 2>&1) || bail "start --lbr any" "$output"
 pass "start --lbr any"
+# so many seconds after the session's start it samples: that was no earlier than the command
+sampling=$((SECONDS - sampling + 1))
 like "... says what comes" "$output" 'up to 16 branches .*from-to.*, 288 bytes'
 like "... that instructions are sampled, too" "$output" 'of cycles, and every so many instructions$'
 like "... and how to leave them out" "$output" 'as many interrupts again: --no-cpi leaves them out'
@@ -151,14 +154,21 @@ is "annotate has the samples that the report has, instruction by instruction" \
 at_least "... with runs, cycles and their errors of a dozen" "$(grep -cE '^ *[0-9]+ +[0-9.]+ +[1-9][0-9]* +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9a-f]+ ' <<< "$annotated")" 12
 vmprof branches --calls --json --limit 0 $f > /run/lab/calls.json
 at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function | test("^quantum_toffoli(@plt)?$")).seen] | add // 0' /run/lab/calls.json)" 1
-ok "timeline" vmprof timeline --output /run/lab/trace.json $f
-at_least "... has blocks of it" "$(jq '[.traceEvents[] | select(.ph == "X" and .name == "quantum_toffoli")] | length' /run/lab/trace.json)" 1000
-at_least "... and exits" "$(jq '[.traceEvents[] | select(.ph == "i" and .name == "exit")] | length' /run/lab/trace.json)" 10
-is "... each event has what the format wants of its kind, on a thread with a name" "$(jq '.traceEvents as $e | ([$e[] | select(.ph == "M") | "\(.pid) \(.tid)"] | unique) as $named |
-	([$e[] | select(.ph != "M") | "\(.pid) \(.tid)"] | unique) - $named | length' /run/lab/trace.json)$(jq '[.traceEvents[] | select(.ph != "M") |
-	select(((.name | type) == "string" and (.cat | type) == "string" and .ts >= 0 and (.ph == "X" and .dur >= 0 or .ph == "i" and .s == "t")) | not)] | length' /run/lab/trace.json)" 00
-is "... and none begins before the one before it has ended" "$(jq '[[.traceEvents[] | select(.ph != "M")] | group_by([.pid, .tid])[] | . as $t | range(1; length) |
-	select($t[.].ts < $t[. - 1].ts + ($t[. - 1].dur // 0) - 0.0002)] | length' /run/lab/trace.json)" 0
+# two seconds of it are thousands of events; one jq reads them, for it takes longer than all that is asked of them
+ok "timeline" vmprof timeline --from ${sampling}s --to $((sampling + 2))s --output /run/lab/trace.json $f
+read -r hottest exits nameless odd early < <(jq -r '[.traceEvents[] | select(.ph == "M") | "\(.pid) \(.tid)"] as $named |
+	[.traceEvents[] | select(.ph != "M")] |
+	[
+		(map(select(.ph == "X" and .name == "quantum_toffoli")) | length),
+		(map(select(.ph == "i" and .name == "exit")) | length),
+		((map("\(.pid) \(.tid)") | unique) - $named | length),
+		(map(select(((.name | type) == "string" and (.cat | type) == "string" and .ts >= 0 and (.ph == "X" and .dur >= 0 or .ph == "i" and .s == "t")) | not)) | length),
+		([group_by([.pid, .tid])[] | . as $t | range(1; length) | select($t[.].ts < $t[. - 1].ts + ($t[. - 1].dur // 0) - 0.0002)] | length)
+	] | map(tostring) | join(" ")' /run/lab/trace.json)
+at_least "... has blocks of quantum_toffoli" "$hottest" 1000
+at_least "... and exits" "$exits" 10
+is "... each event has what the format wants of its kind, on a thread with a name" "$nameless$odd" 00
+is "... and none begins before the one before it has ended" "$early" 0
 
 # a preset: where calls and returns come from
 p=/out/flow.vmprof
@@ -171,10 +181,11 @@ case_samples 1500
 vmprof stop > /dev/null 2>&1
 case_quiet web01
 vmprof branches --json --limit 0 $p > /run/lab/flow.json
-known='[.branches[] | select(.from_module | test("libquantum"))]'
-at_least "branches of libquantum's are known by where they come from" "$(jq "$known | length" /run/lab/flow.json)" 10
-is "... the code there tells of which type" "$(jq "[$known | .[] | select(.type == \"-\" or .type == null)] | length" /run/lab/flow.json)" 0
-is "... and by that alone" "$(jq -r "$known | map(.to_function) | unique | join(\" \")" /run/lab/flow.json)" -
+read -r known untyped functions < <(jq -r '[.branches[] | select(.from_module | test("libquantum"))] |
+	"\(length) \(map(select(.type == "-" or .type == null)) | length) \(map(.to_function) | unique | join(" "))"' /run/lab/flow.json)
+at_least "branches of libquantum's are known by where they come from" "$known" 10
+is "... the code there tells of which type" "$untyped" 0
+is "... and by that alone" "$functions" -
 
 # ------------------------- the vdso, and a program that is replaced before its session ends
 # Files are copied when a session stops: what lies there by then is another program, which must not be taken for it.
@@ -192,14 +203,20 @@ ok "stop" vmprof stop
 case_quiet web01
 unset VMPROF_OBJCACHE
 VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 0 --json $r > /run/lab/replaced.json
-replaced_json() { jq -r "$1" /run/lab/replaced.json; }
-at_least "blocks of the vdso with instructions and cycles" \
-	"$(replaced_json '[.blocks[] | select(.side == "guest_user" and .module == "[vdso]" and .instructions != null and .cycles != null and .samples >= 4)] | length')" 2
-like "... in a function that is the vdso's" "$(replaced_json '[.blocks[] | select(.module == "[vdso]")] | max_by(.samples).function')" 'clock_gettime'
-at_least "blocks of a shared library" "$(replaced_json '[.blocks[] | select(.side == "guest_user" and (.module | test("^libc[.]so|^libcrypto")) and .instructions != null)] | length')" 1
-at_least "steps in the program that was replaced are left out" "$(replaced_json .left_out.no_object)" 1000
-is "... and none of its blocks has the other one's instructions" \
-	"$(replaced_json '[.blocks[] | select(.module == "replaced" and .instructions != null)] | length')" 0
+read -r vdso libraries no_object other clock < <(jq -r '.left_out.no_object as $no_object | .blocks |
+	map(select(.side == "guest_user" and .instructions != null)) as $user |
+	[
+		($user | map(select(.module == "[vdso]" and .cycles != null and .samples >= 4)) | length),
+		($user | map(select(.module | test("^libc[.]so|^libcrypto"))) | length),
+		$no_object,
+		(map(select(.module == "replaced" and .instructions != null)) | length),
+		(map(select(.module == "[vdso]")) | max_by(.samples).function)
+	] | map(tostring) | join(" ")' /run/lab/replaced.json)
+at_least "blocks of the vdso with instructions and cycles" "$vdso" 2
+like "... in a function that is the vdso's" "$clock" 'clock_gettime'
+at_least "blocks of a shared library" "$libraries" 1
+at_least "steps in the program that was replaced are left out" "$no_object" 1000
+is "... and none of its blocks has the other one's instructions" "$other" 0
 like "... the notes say so" "$(VMPROF_OBJCACHE=/run/lab/new-objects vmprof blocks --limit 1 $r)" '[0-9]+ .*file is not in the object cache'
 case_report $r || bail "report --json"
 at_least "its samples are the process's all the same" "$(case_json '[.domains[0].rows[] | select(.process | test("^replaced")).samples] | add // 0')" 500
@@ -218,19 +235,22 @@ output=$(vmprof stop 2>&1)
 like "stop copies the guest's kernel's code" "$output" "web01: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
 like "... and the host's" "$output" "host: copied its kernel's code, [1-9][0-9.]* MiB in [0-9.]* s"
 vmprof blocks --json $k > /run/lab/blocks.json
-is "how often blocks ran is known from branches" "$(jq -r .estimator.runs_from /run/lab/blocks.json)" branches
-blocks_json() { jq -r "$1" /run/lab/blocks.json; }
+read -r runs_from fits guest host qemu steps < <(jq -r '. as $all | .blocks | map(select(.instructions != null)) |
+	[
+		$all.estimator.runs_from,
+		($all | 1000 - (.left_out | .no_kernel_text + .not_code + .middle_of_instruction + .passes_branch + .no_branch + .goes_elsewhere) * 1000 / .totals.steps | floor),
+		(map(select(.side == "guest_kernel" and .module == "vmlinux")) | length),
+		(map(select(.side == "vmm_kernel" and (.module | test("host kernel|kvm")))) | length),
+		(map(select(.side == "vmm_user" and (.module | test("^qemu-system")))) | length),
+		$all.totals.steps, $all.left_out
+	] | map(tostring) | join(" ")' /run/lab/blocks.json)
+is "how often blocks ran is known from branches" "$runs_from" branches
 like "the notes of the blocks tell" "$(vmprof blocks --limit 1 $k)" 'kernel code of web01 is a copy of its memory'
-at_least "steps whose code is there, and fits (per mille)" \
-	"$(blocks_json '1000 - (.left_out | .no_kernel_text + .not_code + .middle_of_instruction + .passes_branch + .no_branch + .goes_elsewhere) * 1000 / .totals.steps | floor')" 970
-at_least "blocks of the guest's kernel with instructions" \
-	"$(blocks_json '[.blocks[] | select(.side == "guest_kernel" and .module == "vmlinux" and .instructions != null)] | length')" 50
-at_least "blocks of the host's kernel and its modules, too" \
-	"$(blocks_json '[.blocks[] | select(.side == "vmm_kernel" and (.module | test("host kernel|kvm")) and .instructions != null)] | length')" 50
-
-at_least "blocks of QEMU itself" \
-	"$(blocks_json '[.blocks[] | select(.side == "vmm_user" and (.module | test("^qemu-system")) and .instructions != null)] | length')" 5
-lab_note "steps: $(blocks_json '"\(.totals.steps) \(.left_out)"')"
+at_least "steps whose code is there, and fits (per mille)" "$fits" 970
+at_least "blocks of the guest's kernel with instructions" "$guest" 50
+at_least "blocks of the host's kernel and its modules, too" "$host" 50
+at_least "blocks of QEMU itself" "$qemu" 5
+lab_note "steps: $steps"
 
 # the same bytes as QEMU's monitor shows in the running guest
 copy=$(find "/var/cache/vmprof/objects/$(virsh -q domuuid web01 | head -n 1)"/x[0-9a-f] -type f -size +4M -newer /run/lab/before | head -n 1)
