@@ -26,8 +26,8 @@
 #define LOOSE_FEW	10	/* ... and so many: it loads one, puts it away, and raises interrupts from another thread */
 
 #define NOT_STEAL_MIN	300	/* samples of what runs beside a vCPU that sleeps */
-/* The scheduler was asked for another stretch than the window: half as much, and a bit, is no fault */
-#define NOT_STEAL_MAX(waited)	(0.02 + 1.5 * (waited))
+/* What the scheduler counts, and a bit: it was asked just inside the window's beginning and just behind its end */
+#define NOT_STEAL_MAX(waited)	(0.02 + (waited))
 
 /* Among these shares are compared */
 struct whole {
