@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 28
+plan 30
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -43,6 +43,7 @@ ok "... the agent runs, as the channel is there" lab_wait 30 active
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
 ok "erase both" in_guest rpm -e "$kmod" $agent
+fails "... no module of theirs is loaded" loaded
 
 # --- Debian's packages, the module built for this kernel, which dpkg does not know: it is unpacked without its package
 fails "dpkg wants the kernel's package" in_guest "dpkg -i /root/deb/*.deb"
@@ -52,6 +53,7 @@ is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
 ok "dpkg --purge" in_guest dpkg --purge "$prebuilt" $agent
+fails "... no module of theirs is loaded" loaded
 undisturbed "... nothing else was ended"
 state > /run/lab/after.txt
 is "... nothing is left" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
