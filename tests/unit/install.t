@@ -246,17 +246,25 @@ made_up_systemd()
 	printf '#!/bin/sh\necho "${0##*/} $*" >> /packages/asked\n[ "$*" = "-q is-active vmprof-agent" ]\n' > "$root/usr/bin/systemctl" &&
 	cp "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" && chmod 755 "$root/usr/bin/systemctl" "$root/usr/bin/udevadm"
 }
+# The agent's module is loaded, and whoever unloads it is heard
+module_loaded()
+{
+	mkdir -p "$root/sys/module/vmprof_guest" &&
+	rm -f "$root/usr/sbin/rmmod" && cp "$root/usr/bin/systemctl" "$root/usr/sbin/rmmod"
+}
 # asked WORDS - one of the two was told this
 asked() { grep -q -x -- "$1" "$root/packages/asked"; }
 
-# deaf_life KIND INSTALL REMOVE LIST WANTED - the agent with its module built for one kernel, where systemd and udev fail; WANTED: what LIST says when it is installed
+# deaf_life KIND INSTALL REMOVE LIST WANTED - the agent with its module built for one kernel, where systemd and udev fail, and with
+# that for another one; WANTED: what LIST says when it is installed
 deaf_life()
 {
 	local kind=$1 install="$2 /packages/now/guest-$1/vmprof-guest-agent[-_][0-9]* /packages/now/guest-$1/*vmprof-guest*$KVER*" remove=$3 before
-	local upgrade=${install//now/next}
+	local upgrade=${install//now/next} other=$KVER-later
 	runs "guest, $kind, with the module for one kernel: a copy of this root" new_root "deaf-$kind"
 	runs "... with a kernel" has_kernel
 	runs "... and a systemd and a udev that fail" made_up_systemd
+	runs "... and a loaded module" module_loaded
 	before=$(everything)
 	runs "... installed" in_root sh -c "$install"
 	runs "... udev was told" asked "udevadm control --reload"
@@ -264,11 +272,25 @@ deaf_life()
 	runs "... and systemd to begin with the module" asked "systemctl start --no-block vmprof-agent"
 	is "... modprobe finds the module" "$(guest_module)" "$now"
 	is "... $kind has no doubt about them" "$(in_root sh -c "$4" 2>&1 | sort)" "$5"
+	runs "... and the loaded module went" asked "rmmod vmprof_guest"
+	runs "... the module for another kernel is built" "packaging/$kind/build" guest --kver "$other" --kdir "/lib/modules/$KVER/build" --out "$work/now/other-$kind"
+	cp -r "$work/now/other-$kind" "$root/packages/now"
+	: > "$root/packages/asked"
+	runs "... it comes" in_root sh -c "$2 /packages/now/other-$kind/*vmprof-guest*$other*"
+	is "... beside the one of this kernel" "$(guest_module) $(module_of "$other" version)" "$now $now"
+	is "... the agent runs on, its module stays loaded" "$(cat "$root/packages/asked")" ""
+	runs "... it goes" in_root sh -c "${remove/"$KVER vmprof-guest-agent"/"$other"}"
+	is "... and leaves the one of this kernel" "$(guest_module) $(module_of "$other" version)" "$now none"
+	is "... the agent runs on, its module stays loaded" "$(cat "$root/packages/asked")" ""
+	rm -rf "$root/lib/modules/$other"	# the kernel, whose index depmod has made
 	runs "... upgraded" in_root sh -c "$upgrade"
 	is "... modprobe finds the later module" "$(guest_module)" "$next"
+	runs "... and the loaded one went" asked "rmmod vmprof_guest"
+	: > "$root/packages/asked"
 	runs "... removed" in_root sh -c "$remove"
 	runs "... udev was told, for that port" asked "udevadm trigger --subsystem-match=virtio-ports --attr-match=name=org[.]vmprof[.]agent[.]0"
 	is "... the module too" "$(guest_module)" none
+	runs "... also the loaded one" asked "rmmod vmprof_guest"
 	is "... nothing is left" "$(left "$before")" ""
 	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""
 	runs "... no user" in_root sh -c '! getent passwd vmprof-agent'
