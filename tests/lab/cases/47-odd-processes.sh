@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
 # Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared address space, on
-# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place; a BPF program; what a
-# kprobe runs; and kernel modules that come and go while the session runs.
+# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, not position-independent; the
+# vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 43
+plan 47
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
-lab_guest_put web01 "$LAB_SHARE"/storm/{odd,plugin.so,second.so} /opt/storm
+lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-fixed,plugin.so,second.so} /opt/storm
 lab_ssh web01 'cd /opt/storm && for n in first second third swap bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
 	cp odd odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
 # a program that only a container sees, in namespaces of its own, as another user
@@ -80,6 +80,8 @@ case_guest_run web01 'exec unshare --mount /opt/storm/overlay'
 case_guest_run web01 'exec perl -e "getppid while time < $^T + 14"'
 ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
 lab_ssh web01 'pkill odd-bpf'
+case_guest_run web01 'exec timeout 10 /opt/burn/now'
+ok "a program works at a fixed address" lab_ssh web01 '/opt/storm/odd-fixed plain 10'
 # a large module, then small ones, which may lie where it was; each lives until its names have been read
 ok "a kernel module is loaded" lab_ssh web01 'modprobe raid6_pq'
 symbols_come
@@ -124,6 +126,10 @@ is "... have theirs" "$(places odd-short .cgroup)" /lab-short
 at_least "a program on an overlay" "$(of odd-overlay odd_plain_work)" 100
 is "... with its path there" "$(path odd-overlay)" /mnt/merged/odd
 at_least "a program that is set-user-ID, and that nobody may read" "$(of odd-setuid odd_plain_work)" 100
+is "a program that is not position-independent (ET_EXEC)" "$(od -An -tu2 -j 16 -N 2 "$LAB_SHARE/storm/odd-fixed" | tr -d ' ')" 2
+at_least "... has its function" "$(of odd-fixed odd_plain_work)" 100
+at_least "the vdso has its function's name" \
+	"$(case_json '[.domains[0].rows[] | select(.process == "now" and .module == "[vdso]" and (.function | test("clock_gettime"))) | .samples] | add // 0')" 50
 for nth in first second third; do
 	at_least "the $nth of a chain of programs" "$(of odd-$nth odd_${nth}_work)" 50
 	is "... in no other one's name" "$(process odd_${nth}_work)" odd-$nth
