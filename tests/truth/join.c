@@ -307,6 +307,9 @@ static int count(struct join *j, const struct vmprof_sample *s, const struct exa
 	if (hit.kind == VMP_KIND_GUEST_USER) {
 		j->checks.user++;
 		j->checks.user_known += (uint64_t)j->rows.v[row].is_known;
+	} else {
+		j->checks.kernel++;
+		j->checks.kernel_known += (uint64_t)j->rows.v[row].is_known;
 	}
 	if (s->hdr.type == VMPROF_REC_SAMPLE)
 		j->rows.v[row].samples++;

@@ -41,6 +41,7 @@ struct join_checks {
 	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of all others */
 	uint64_t skid, skid_max;	/* samples with one, bytes */
 	uint64_t user, user_known;	/* user code; of them process, module and function are known */
+	uint64_t kernel, kernel_known;	/* the guests' kernels; of them the function is known */
 	uint64_t tasks, other_task;	/* user code whose task was read; of another process than its CR3 */
 	uint64_t exits;			/* host samples that name an exit */
 	uint64_t wrong_exit;		/* not the last one before the overflow */

@@ -43,7 +43,7 @@
 #define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
-#define KNOWN_MIN	99	/* per cent of user code's samples: a name that neither side knows is no difference between them */
+#define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define COVERED_OFF	4	/* overflows of a CPU's guests: of each event the window cuts the first period and the last */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
@@ -364,6 +364,16 @@ static void judge_sides(const struct join *j, uint64_t period, double level)
 			100.0 * (double)j->checks.main_guest / (double)overflows, overflows, p);
 }
 
+static double per_cent(uint64_t part, uint64_t all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+static int is_known(uint64_t known, uint64_t all)
+{
+	return all && 100 * known >= KNOWN_MIN * all;
+}
+
 static void judge_samples(const struct join *j, const struct asked *a)
 {
 	const struct join_checks *c = &j->checks;
@@ -381,13 +391,14 @@ static void judge_samples(const struct join *j, const struct asked *a)
 		      "VM, CR3 and CPL are those of the overflow",
 		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",
 		      c->wrong_vm, c->wrong_cr3, c->wrong_cpl, c->left);
-	verdict(c->user && 100 * c->user_known >= KNOWN_MIN * c->user, "guest user code is known",
-		"process, module and function of %" PRIu64 " of %" PRIu64 " samples (%.2f %%, wanted %d %%)", c->user_known,
-		c->user, c->user ? 100.0 * (double)c->user_known / (double)c->user : 0, KNOWN_MIN);
+	verdict(is_known(c->user_known, c->user) && is_known(c->kernel_known, c->kernel), "guest code is known",
+		"process, module and function of %" PRIu64 " of %" PRIu64 " samples of user code (%.2f %%), function of %"
+		PRIu64 " of %" PRIu64 " of the kernel (%.2f %%, wanted %d %% of either)", c->user_known, c->user,
+		per_cent(c->user_known, c->user), c->kernel_known, c->kernel, per_cent(c->kernel_known, c->kernel), KNOWN_MIN);
 	verdict_never(!!c->other_task, c->tasks && 100 * c->tasks >= TASKS_MIN * c->user,
 		      "user code's task is of the process whose CR3 it was",
 		      "%" PRIu64 " of %" PRIu64 " are of another's; %" PRIu64 " samples of user code (%.2f %% have one, wanted %d %%)",
-		      c->other_task, c->tasks, c->user, c->user ? 100.0 * (double)c->tasks / (double)c->user : 0, TASKS_MIN);
+		      c->other_task, c->tasks, c->user, per_cent(c->tasks, c->user), TASKS_MIN);
 	verdict_never(t->mixed || t->with_fs, t->seen.nr && t->kthreads >= a->kthreads, "the thread is the one that ran",
 		      "%" PRIu64 " samples of %" PRIu64 " threads by their FS, %" PRIu64 " times another came in between; %"
 		      PRIu64 " of %" PRIu64 " of kernel threads have one, wanted %" PRIu64, (uint64_t)t->seen.nr, t->bases,

@@ -70,6 +70,7 @@ static struct bend {
 	int no_sample, no_overflow;
 	int random;
 	int nameless;		/* nobody told of gamma's function */
+	int symbolless;		/* ... of the other guest's kernel */
 	double away;		/* periods that the guest runs on another CPU, where no counter overflows ... */
 	int quiet;		/* ... nor is on */
 } bend;
@@ -137,6 +138,17 @@ static void program(uint64_t tsc, uint64_t cr3, uint32_t pid, const char *comm, 
 	gen_task(&gen, GEN_VM, 0, tsc, pid, pid, 0, comm);
 }
 
+/* What the other guest tells: of its kernel, no more */
+static void begin_other(void)
+{
+	gen_clock(&gen, OTHER_VM);
+	gen_hello(&gen, 1500, 2, 0);
+	if (!bend.symbolless)
+		gen_ksyms(&gen, "ffffffff81000000 T other\nffffffff81000100 T end\n");
+	gen_agent_flush(&gen, OTHER_VM, 0);
+	gen.seq = 0;
+}
+
 static void begin(void)
 {
 	char meta[160];
@@ -151,6 +163,7 @@ static void begin(void)
 		 "ffffffff90000000 T schedule\nffffffff90001000 T unused\nffffffff90002000 T end\n"
 		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_timer\t[kvm]\nffffffffc0002000 t kvm_end\t[kvm]\n"
 		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
+	begin_other();
 	gen_clock(&gen, GEN_VM);
 	gen_hello(&gen, 1500, 1, 0);
 	gen_ksyms(&gen, "ffffffff81000000 T tick\nffffffff81000100 T idle\nffffffff81000200 T never\n"
@@ -532,7 +545,9 @@ static void test_known(void **state)
 {
 	(void)state;
 	bend.nameless = 1;
-	only("guest user code is known", OPTIONS);
+	only("guest code is known", OPTIONS);
+	bend.symbolless = 1;
+	only("guest code is known", OPTIONS);
 }
 
 static void other_task(struct vmprof_sample *s)
