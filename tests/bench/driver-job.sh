@@ -27,10 +27,10 @@ end_guest()
 	wait "$GUEST_JOB"
 }
 
-# work NAME - the same work of both vCPUs, counted
+# work NAME - the same work of both vCPUs, counted; no process begins or ends
 work()
 {
-	truth_start && say "$rounds" && hear && truth_stop "$1.exact"
+	truth_start && say "$rounds" && hear && hear && truth_stop "$1.exact"
 }
 
 agent_pid() { lab_ssh web01 systemctl show -p MainPID --value vmprof-agent; }
@@ -60,8 +60,9 @@ processes()
 }
 
 # agent_off, agent_on - and its module
-agent_off() { lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'; }
-agent_on() { lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'; sleep 2; }
+# what the guest does because of that is not counted
+agent_off() { lab_ssh web01 'systemctl stop vmprof-agent; rmmod vmprof_guest'; sleep 5; }
+agent_on() { lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'; sleep 5; }
 
 # begin_session - few samples; what the agent tells once is over
 begin_session()
@@ -168,7 +169,7 @@ lab_ssh web01 cat /proc/kallsyms > /out/guest-kallsyms
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 # shellcheck disable=SC2016
-in_guest 'while read -r rounds; do /opt/burn/burn-a $rounds & /opt/burn/burn-b $rounds; wait; echo; done'
+in_guest 'exec 3> >(exec /opt/burn/burn-a -) 4> >(exec /opt/burn/burn-b -); while read -r rounds; do echo $rounds >&3; echo $rounds >&4; done'
 work warm
 # what all that runs is judged by, in turns: what host and guest do besides changes with time
 for turn in $(seq "$turns"); do

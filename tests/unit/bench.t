@@ -281,6 +281,11 @@ sums '1000000 2000000 5000 500 0 0 0' none-1
 sums '1000200 2000000 5000 500 0 0 0' none-2
 sums '1001000 2000000 8500 1000 5 100000 100' vmprof-100000-1 perf-kvm-100000-1
 sums '1001000 2000000 9500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
+# took NAME MS - how long the work of a run took
+took() { echo "cpu 0 1000 $((1000 + 2600 * $2))" > "$tmp/run/$1.exact"; }
+for name in none vmprof-100000 perf-kvm-100000; do
+	took $name-1 100; took $name-2 100
+done
 sums '1000100 2000000 5000 500 5 4000 4' vmprof-{random,cpi,lbr-calls,lbr-flow-from,lbr-flow-to,lbr-flow}-100000 \
 	{vmprof,perf-kvm}-{260000,650000,2600000,process} perf-gh-100000 perf-g-100000
 sums '1000100 2000000 9000 2500 5 200000 100' vmprof-lbr-100000
@@ -376,6 +381,16 @@ ok $? "the document has the same between its marks, and nothing else is changed"
 [ "$(grep -cxF -e '<!-- driver: made by make bench-driver -->' -e '<!-- driver: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "docs/benchmarks.md has the marks of the driver"
 cp -r "$tmp/run" "$tmp/keep"
+# what comes by the clock: where a recorder's second run took 100 ms longer it did 1000 more in the guest and 5000 in the host, and one's without a profiler no more
+sums '1000200 2000000 5000 500 0 0 0' none-1
+sums '1002000 2000000 13500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
+took vmprof-100000-2 200
+took perf-kvm-100000-2 200
+driver
+has '| vmprof | 160 +- 0 | 800 +- 0 | 960 +- 0 |'
+grep -qx 'meanwhile[.] Runs of one recorder that took longer did 0[.]01 +- 0[.]00 million instructions a second more in the guest, 0[.]05 +- 0[.]00 in the host[.]' "$tmp/out"; ok $? "... how much that was is told"
+rm -r "$tmp/run"
+cp -r "$tmp/keep" "$tmp/run"
 # a rate that changes from turn to turn: 20 and 25 a second in a session
 sed -i 's/^FACT processes session-fast-2 200 10000 /FACT processes session-fast-2 250 10000 /' "$tmp/run/facts"
 driver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* burn-b.c - run burn_b_work() for a number of rounds of about a million instructions, then exit. */
-#include <stdlib.h>
+/* burn-b.c - run burn_b_work() for a number of rounds. */
+#include "burn.h"
 
 static volatile unsigned long sink;
 
@@ -15,9 +15,5 @@ __attribute__((noipa)) static void burn_b_work(unsigned long n)
 
 int main(int argc, char **argv)
 {
-	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-
-	while (rounds--)
-		burn_b_work(250000);
-	return 0;
+	return burn(argc, argv, burn_b_work);
 }
