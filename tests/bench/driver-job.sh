@@ -164,7 +164,6 @@ virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
 modprobe vmprof
 cp /proc/kallsyms /out/
-lab_ssh web01 cat /proc/kallsyms > /out/guest-kallsyms
 
 set -eE
 trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
@@ -256,6 +255,14 @@ for length in $gaps; do
 	vmprof report --json "$gap_file" > /out/gap.json
 	fact "gap $length $(jq -r '"\(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
 done
+# within a session: whatever the emulating machine does, the guest runs no cycle without a counter
+vmprof start --domain web01 --period 260000 --output "$gap_file" > /dev/null 2>&1
+sleep 3
+truth_start
+sleep "$length"
+truth_stop within.exact
+vmprof stop > /dev/null 2>&1
+fact "within $length"
 fact "tsc-khz $(jq .capture.tsc_khz /out/gap.json)"
 rm -f "$gap_file"
 lab_ssh web01 'pkill burn' || true
@@ -274,13 +281,17 @@ host_work()
 	truth_stop "$1.exact"
 }
 
-# host_vmprof NAME OPTION... - no agent answers
+# host_vmprof NAME OPTION... - the guest stands still when it has begun: what runs on a vCPU's pCPU is kept
 host_vmprof()
 {
 	local name=$1
 	shift
+	virsh -q resume web01
+	sleep 3
 	vmprof start --domain web01 --period 100000 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
 	sleep 3
+	virsh -q suspend web01
+	sleep 1
 	host_work "$name"
 	vmprof stop > /dev/null 2>&1
 	fact "host-stored $name $(vmprof report --json /dev/shm/bench.vmprof | jq .totals.samples)"

@@ -8,6 +8,8 @@
  *                                         how many of these there were
  *        exactsum EXACT overflows         one line: counter interrupts, CPUs that had some, ticks of the TSC between
  *                                         two of a CPU that lie furthest apart
+ *        exactsum EXACT cycles            one line: the guest's cycles while no counter of the CPU was on, all of the
+ *                                         guest's, the host kernel's from an NMI's #VMEXIT to the next VMRUN
  *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
  *                                         than in BASE: instructions more, function
  */
@@ -157,6 +159,28 @@ static void print_overflows(const char *path)
 	exact_free(&x);
 }
 
+static void print_cycles(const char *path)
+{
+	uint64_t quiet = 0, guest = 0, after_nmi = 0;
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++) {
+		const struct exact_block *b = &x.blocks.v[i];
+		const struct exact_space *s = &x.spaces.v[b->space];
+
+		if (s->flags & EXACT_GUEST) {
+			guest += b->cycles;
+			quiet += s->flags & EXACT_COUNTING ? 0 : b->cycles;
+		} else if (!(s->flags & EXACT_USER) && s->exit == EXIT_NMI) {
+			after_nmi += b->cycles;
+		}
+	}
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", quiet, guest, after_nmi);
+	exact_free(&x);
+}
+
 int main(int argc, char **argv)
 {
 	size_t i, n;
@@ -169,8 +193,12 @@ int main(int argc, char **argv)
 		print_overflows(argv[1]);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "cycles")) {
+		print_cycles(argv[1]);
+		return 0;
+	}
 	if (argc != 5) {
-		fputs("usage: exactsum EXACT [overflows | BASE KALLSYMS N]\n", stderr);
+		fputs("usage: exactsum EXACT [overflows | cycles | BASE KALLSYMS N]\n", stderr);
 		return 2;
 	}
 	read_symbols(argv[3]);

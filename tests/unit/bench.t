@@ -258,6 +258,10 @@ if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/
 	ok $? "exactsum adds up guest, host, interrupts and what comes behind an NMI's exit"
 	[ "$("$tmp/exactsum" "$tmp/made.exact" overflows)" = '4 2 4000' ]
 	ok $? "... and tells how far apart two interrupts of a CPU lie, not of two"
+	[ "$("$tmp/exactsum" "$tmp/made.exact" cycles)" = '0 2000 600' ]
+	ok $? "... and the guest's cycles, which were counted, and those behind an NMI's exit"
+	[ "$(sed 's/^\(space 1 guest user\) counting/\1 quiet/' "$tmp/made.exact" > "$tmp/quiet.exact"; "$tmp/exactsum" "$tmp/quiet.exact" cycles)" = '2000 2000 600' ]
+	ok $? "... or were not"
 	sed -i '$d' "$tmp/made.exact"
 	! "$tmp/exactsum" "$tmp/made.exact" overflows > "$tmp/out" 2> "$tmp/err"; ok $? "counts that are cut are refused"
 	sed -i 's/^vmprof-exact 4$/vmprof-exact 3/' "$tmp/made.exact"
@@ -302,10 +306,12 @@ sums '1 1 90000 1000 10 0 0' host-{perf,vmprof}-branches-{1,2,3}
 echo '1000 2 520000' > "$tmp/run/gap-20.overflows"
 echo '2000 2 260000' > "$tmp/run/gap-120.overflows"
 echo '500 function' > "$tmp/run/functions"
+echo '0 3000000 0' > "$tmp/run/within.cycles"
+echo '0 1 30000' | tee "$tmp/run/vmprof-process.cycles" > "$tmp/run/perf-kvm-process.cycles"
 for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process 9000" "process $name-process 1000000000"
 done > "$tmp/run/facts"
-printf 'FACT %s\n' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'tsc-khz 2600' \
+printf 'FACT %s\n' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 120' 'tsc-khz 2600' \
 	'host-stored host-vmprof-1 9' 'host-stored host-vmprof-2 11' 'host-stored host-vmprof-3 10' \
 	'host-stored host-vmprof-branches-1 9' 'host-stored host-vmprof-branches-2 9' 'host-stored host-vmprof-branches-3 9' >> "$tmp/run/facts"
 # window NAME GUEST HOST MADE MS WAKES BYTES WRITES - of the processes; time without any has 1000 in the guest and 100 in the host a second
@@ -332,7 +338,7 @@ driver() { AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" 
 driver; [ $? = 1 ] && [ "$(head -n 1 "$tmp/err")" = 'driver: not held:' ]; ok $? "tests/bench/driver makes tables of a run, and its exit status tells that something is not held: $(head -n 1 "$tmp/err")"
 [ "$(grep -c . "$tmp/err")" = 5 ] && [ "$(grep -c ': no\b' "$tmp/err")" = 4 ]; ok $? "... and what it is"
 # of turns the mean, with its error: 900 and 860 in the guest by 5 samples; 4000 and 5000 in the host
-has '| vmprof | 180 +- 20 | 900 +- 100 | 1080 +- 80 |'
+has '| vmprof | 180 +- 20 | 900 +- 100 | 1080 +- 80 | 1080 +- 80 |'
 has '| vmprof, period 100000 | 5 | 1000 | 100 | 0.09 % | 0.45 % |'
 has '| vmprof --lbr any (from and to, 288 bytes), period 100000 | 5 | 2000 | 400 | | |'
 # what a process takes beside the same time without any, its error, and what of the agent goes with it
@@ -361,6 +367,7 @@ has '| vmprof | 10 | 10 | 2100 | 100 |'
 has '| vmprof --lbr any | 10 | 9 | 8000 | 0 |'
 # In one table
 has '| instructions a sample, by its parts | 2600 | 2600 | |'
+has "| ... its path in cycles, by the emulator's model of what instructions take | 7500 | 7500 | |"
 has '| ... with the last branches, `--lbr any`: path and user code | 2400 | | |'
 has '| an overflow of the host alone, all that ran more: vmprof drops it where no vCPU wants to run, perf record -a keeps it | 2100 +- 100 | 2000 +- 0 | |'
 has '| ... with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
@@ -375,6 +382,7 @@ has '| a process that begins and ends in the guest: instructions without the age
 has '| processes a second, one after the other, without the agent and in a session | 20.0 +- 0.0, 20.0 +- 0.0; the difference +0.0 +- 0.0 | | |'
 has '| bytes from the agent for a process; a second where none begins | 2000; 5 | | |'
 has "| longest time between two overflows of a pCPU, in sessions of 20, 120 s (a stop to store would be in it, and where the emulating machine stood still) | 0.20 s | | less than the papers' stops, 1.2 to 2.4 s: yes |"
+has "| ... the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 0 | | 0 s: yes; the papers stop 1.2 to 2.4 s |"
 has '| overflows of these sessions that are in the file | 99.32 %, 10 lost | | 100 %: no; the papers have 96.1 to 97.3 % |'
 diff <(echo before; echo '<!-- driver: made by make bench-driver -->'; cat "$tmp/out"; echo '<!-- driver: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"
@@ -386,8 +394,11 @@ sums '1000200 2000000 5000 500 0 0 0' none-1
 sums '1002000 2000000 13500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
 took vmprof-100000-2 200
 took perf-kvm-100000-2 200
+# and a stop of the counters
+echo '900 3000000 0' > "$tmp/run/within.cycles"
 driver
-has '| vmprof | 160 +- 0 | 800 +- 0 | 960 +- 0 |'
+has "| ... the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 900 | | 0 s: no; the papers stop 1.2 to 2.4 s |"
+has '| vmprof | 160 +- 0 | 800 +- 0 | 960 +- 0 | 1560 +- 600 |'
 grep -qx 'meanwhile[.] Runs of one recorder that took longer did 0[.]01 +- 0[.]00 million instructions a second more in the guest, 0[.]05 +- 0[.]00 in the host[.]' "$tmp/out"; ok $? "... how much that was is told"
 rm -r "$tmp/run"
 cp -r "$tmp/keep" "$tmp/run"
@@ -398,7 +409,7 @@ has '| processes a second, one after the other, without the agent and in a sessi
 # one turn: no error is known, and what is to be held by it is neither
 rm "$tmp"/run/{none-2,vmprof-100000-2,perf-kvm-100000-2}.sums "$tmp"/run/processes-{none,session}-*-2.{sums,exact}
 driver
-has '| vmprof | 200 +- - | 800 +- - | 1000 +- - |'
+has '| vmprof | 200 +- - | 800 +- - | 1000 +- - | 1000 +- - |'
 has '| session, one after the other | 20.0 +- - | 3850 +- - | 700 +- - | 4.0 | 0.5 | 2000 |'
 has '| ... by all that ran more, scaled from period 100000 | 0.077 +- - % | 0.077 +- - % | 0.2 %: not known |'
 has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1350 +- -: not known | | |'
