@@ -249,6 +249,7 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 			c->held++;
 		else
 			c->elsewhere += s->host_ip != o->pc;
+		c->held_user += o->of != EXACT_GUEST && o->held && o->flags & EXACT_USER;
 		check_exit(c, s, o);
 		return;
 	}

@@ -45,6 +45,7 @@
 #define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
 #define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
+#define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 38 were, of a guest alone on a pCPU */
 #define COVERED_OFF	4	/* overflows of a CPU's guests: of each event the window cuts the first period and the last */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
@@ -384,9 +385,12 @@ static void judge_samples(const struct join *j, const struct asked *a)
 	verdict_never(c->guest_of_host || c->host_of_guest, 1, "no sample is on the wrong side",
 		      "%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		      " host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict_never(!!c->elsewhere, c->host > c->held + c->host_of_guest, "host samples are where the counter overflowed",
-		      "%" PRIu64 " of %" PRIu64 " are elsewhere; %" PRIu64 " more had to wait", c->elsewhere,
-		      c->host - c->held - c->host_of_guest, c->held);
+	verdict_never(c->elsewhere || c->held_user,
+		      c->host > c->held + c->host_of_guest && 100 * c->held <= HELD_MAX * c->host,
+		      "host samples are where the counter overflowed",
+		      "%" PRIu64 " of %" PRIu64 " are elsewhere; %" PRIu64 " more had to wait (%.1f %%, at most %d %%), %" PRIu64
+		      " of them in user code", c->elsewhere, c->host - c->held - c->host_of_guest, c->held,
+		      per_cent(c->held, c->host), HELD_MAX, c->held_user);
 	verdict_never(c->wrong_vm || c->wrong_cr3 || c->wrong_cpl, c->left <= 2 + c->guest / LEFT_MAX,
 		      "VM, CR3 and CPL are those of the overflow",
 		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",

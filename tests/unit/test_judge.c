@@ -68,6 +68,7 @@ static struct bend {
 	void (*sample)(struct vmprof_sample *s);
 	void (*overflow)(struct exact_overflow *o);
 	int no_sample, no_overflow;
+	int held;		/* overflows of the host's kernel, whose interrupt had to wait */
 	int random;
 	int nameless;		/* nobody told of gamma's function */
 	int symbolless;		/* ... of the other guest's kernel */
@@ -237,6 +238,8 @@ static void put_samples(FILE *f, int nr)
 			bend.sample(&s);
 		if (bent && bend.overflow)
 			bend.overflow(&o);
+		if (!is_guest(l) && l->cpl == 0 && bend.held > 0)
+			o.held = !!bend.held--;
 		if (!bent || !bend.no_sample)
 			gen_record(&gen, &s, sizeof(s));
 		if (!bent || !bend.no_overflow)
@@ -502,6 +505,14 @@ static void test_elsewhere(void **state)
 	bend.first = 100;
 	bend.overflow = next_and_held;
 	all_yes(OPTIONS);
+	bend.lot = VMM;
+	bend.first = 1;
+	never("host samples are where the counter overflowed", OPTIONS);
+	/* half of the host's at most */
+	bend.held = 1235;
+	all_yes(OPTIONS);
+	bend.held = 1236;
+	only("host samples are where the counter overflowed", OPTIONS);
 }
 
 static void other_vm(struct exact_overflow *o)
