@@ -16,7 +16,19 @@ static int is_handed_over(const struct vmp_space *space, const struct vmp_cr3_sp
 	return !borrows(space, to->image, from->image) && !borrows(space, from->image, to->image);
 }
 
-void axis_residence(struct axis *a, const struct vmp_space *space, const struct exact_space *s)
+static void count(struct axis *a, const struct vmp_clock *clock, const struct exact_space *s)
+{
+	const uint32_t nr = clock->pieces.nr;
+
+	a->residences++;
+	if (nr < 2)
+		return;
+	a->before += s->last_tsc < clock->pieces.v[1].host_tsc;
+	a->after += s->first_tsc >= clock->pieces.v[nr - 1].host_tsc;
+}
+
+void axis_residence(struct axis *a, const struct vmp_space *space, const struct vmp_clock *clock,
+		    const struct exact_space *s)
 {
 	const uint32_t *at = vmp_hash_find(&space->by_cr3, s->cr3);
 	const struct vmp_cr3_spans *spans = at ? &space->spans.v[*at] : NULL;
@@ -25,7 +37,7 @@ void axis_residence(struct axis *a, const struct vmp_space *space, const struct 
 
 	if (!spans || spans->s.nr < 2)
 		return;
-	a->residences++;
+	count(a, clock, s);
 	for (i = 1; i < spans->s.nr; i++) {
 		begin = spans->s.v[i].begin;
 		if (begin <= s->first_tsc || begin >= s->last_tsc ||

@@ -15,11 +15,13 @@
 
 struct axis {
 	uint64_t residences;	/* on CR3s that had several owners */
+	uint64_t before, after;	/* of them, the guest's clock was moved for the first time, for the last one */
 	uint64_t inside;	/* hand-overs in the middle of one */
 	uint64_t worst;		/* ticks to the nearer end, of the deepest */
 };
 
 /** axis_residence() - Hold a VM's residence of user code against its hand-overs. */
-void axis_residence(struct axis *a, const struct vmp_space *space, const struct exact_space *s);
+void axis_residence(struct axis *a, const struct vmp_space *space, const struct vmp_clock *clock,
+		    const struct exact_space *s);
 
 #endif

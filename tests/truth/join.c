@@ -182,7 +182,7 @@ static struct vmp_hit space_hit(struct join *j, const struct exact_space *s, con
 		return hit;
 	hit_of(j, s, vm, &hit);
 	if (s->flags & EXACT_USER)
-		axis_residence(&j->axis, &j->model->vms.v[vm].space, s);
+		axis_residence(&j->axis, &j->model->vms.v[vm].space, &j->model->vms.v[vm].clock, s);
 	return hit;
 }
 

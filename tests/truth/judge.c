@@ -14,6 +14,7 @@
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
  * --blocks NR                          so many of the hottest blocks of user code and of the kernel, and the hottest function, too
  * --within US                          guest events, whatever bound is printed
+ * --moved RESIDENCES                   so many lie before the guest's clock was moved, and as many after that
  *
  * EXACT is what the emulator counted in its window.  Prints the
  * functions, sampled beside exact, then a line for each question,
@@ -68,6 +69,7 @@ struct asked {
 	uint32_t blocks;	/* hottest ones; 0 not asked */
 	const char *function;	/* of user code: it is the hottest, its blocks add up to its time and to its runs; NULL not asked */
 	double within_us;	/* guest events; HUGE_VAL not asked */
+	uint64_t moved;		/* residences on either side of a move of the guest's clock */
 };
 
 static int by_cycles(const void *pa, const void *pb)
@@ -584,7 +586,7 @@ static int judge(const struct join *j, const struct asked *a)
 		judge_not_steal(j, a->idle_hog, a->waited, level);
 	if (a->behind < HUGE_VAL)
 		judge_behind(j->exact, a->behind);
-	judge_axis(j, a->within_us);
+	judge_axis(j, a->within_us, a->moved);
 	if (a->blocks)
 		judge_hottest(j, g, nr, period, a->function);
 	free(g);
@@ -594,7 +596,7 @@ static int judge(const struct join *j, const struct asked *a)
 static void usage(void)
 {
 	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--behind PERCENT]\n"
-		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] EXACT CAPTURE\n");
+		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -629,6 +631,8 @@ int main(int argc, char **argv)
 			a.function = argv[2];
 		else if (!strcmp(argv[1], "--within"))
 			a.within_us = strtod(argv[2], NULL);
+		else if (!strcmp(argv[1], "--moved"))
+			a.moved = strtoull(argv[2], NULL, 10);
 		else
 			usage();
 	}

@@ -24,7 +24,10 @@ void judge_steal(const struct join *j, uint32_t pid, double level);
  */
 void judge_not_steal(const struct join *j, uint32_t pid, double waited, double level);
 
-/** judge_axis() - Guest events and host samples agree on time. */
-void judge_axis(const struct join *j, double within_us);
+/**
+ * judge_axis() - Guest events and host samples agree on time.
+ * @moved: So many residences lie before the guest's clock was moved, and as many after that.
+ */
+void judge_axis(const struct join *j, double within_us, uint64_t moved);
 
 #endif

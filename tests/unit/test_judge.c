@@ -64,6 +64,8 @@ static const struct lot {
 static struct bend {
 	double cycles[LOTS], cycles_at[LOTS], insns_at[LOTS];	/* added, in periods */
 	uint64_t early;		/* ticks by which the second owner of a CR3 is told of too late */
+	uint64_t moved;		/* when the guest's clock is, by a millisecond; 0 never */
+	int fewer;		/* residences of either owner */
 	unsigned int lot, first, past;
 	void (*sample)(struct vmprof_sample *s);
 	void (*overflow)(struct exact_overflow *o);
@@ -128,8 +130,15 @@ static uint64_t begin_of(int lot)
 	return tsc;
 }
 
+/* What the guest tells is in its own time */
+static void told_at(uint64_t tsc)
+{
+	gen.offset = GEN_OFFSET + (bend.moved && tsc >= bend.moved ? 1000000 : 0);
+}
+
 static void program(uint64_t tsc, uint64_t cr3, uint32_t pid, const char *comm, const char *function)
 {
+	told_at(tsc);
 	gen_proc(&gen, VMPROF_MSG_FORK, tsc, cr3, pid, 1, 0, "sh");
 	gen_proc(&gen, VMPROF_MSG_EXEC, tsc, cr3, pid, 1, 0, "sh");
 	gen_proc(&gen, VMPROF_MSG_EXEC, tsc, cr3, pid, 1, VMPROF_PROC_EXEC_DONE, comm);
@@ -166,11 +175,14 @@ static void begin(void)
 		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
 	begin_other();
 	gen_clock(&gen, GEN_VM);
+	if (bend.moved)
+		gen_clock_at(&gen, GEN_VM, 0, bend.moved, GEN_OFFSET + 1000000);
 	gen_hello(&gen, 1500, 1, 0);
 	gen_ksyms(&gen, "ffffffff81000000 T tick\nffffffff81000100 T idle\nffffffff81000200 T never\n"
 		  "ffffffff81000300 T rare\nffffffff81000400 T end\n");
 	gen_tasks(&gen, 1600, 0);
 	program(2000, CR3_TURNS, 10, "alpha", "7f0000000000 100 alpha\n");
+	told_at(begin_of(BETA) - STEP / 2);
 	gen_exit(&gen, begin_of(BETA) - STEP / 2, CR3_TURNS, 10, "alpha", 0, 0, 0, "");
 	program(begin_of(BETA) - STEP / 2, CR3_TURNS, 11, "beta", "7f0000000100 100 beta\n");
 	program(begin_of(GAMMA) - STEP / 2, CR3_LAST, 12, "gamma", bend.nameless ? "" : "7f0000000200 100 gamma\n");
@@ -266,6 +278,20 @@ static void put_counts(FILE *f, int nr)
 		(l->samples + bend.cycles_at[nr]) * p);
 }
 
+/* Four residences of either owner of a CR3, in the second half of its time */
+static void put_residences(FILE *f)
+{
+	int i, nr = LOTS;
+
+	for (i = 0; i < 2 * (4 - bend.fewer); i++) {
+		const int lot = i % 2 ? BETA : ALPHA;
+		const uint64_t begin = (begin_of(lot) + begin_of(lot + 1)) / 2 + (uint64_t)i * 10 * STEP;
+
+		fprintf(f, "space %d guest user counting 0x%llx 0x%llx 0x%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", ++nr, CR3_TURNS,
+			NCR3, EXACT_NO_EXIT, begin, begin + 5 * STEP);
+	}
+}
+
 /* Kernel code of the guest; it leads nowhere, so that no function's share is another one */
 static void put_away(FILE *f)
 {
@@ -289,6 +315,7 @@ static int judge_them(char *options)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)
 		put_counts(f, i);
+	put_residences(f);
 	if (bend.away > 0)
 		put_away(f);
 	fprintf(f, "end\n");
@@ -862,6 +889,23 @@ static void test_axis(void **state)
 	never("guest events lie within the printed bound", OPTIONS);
 }
 
+/* Of too few times in which one could lie nothing can be said: of all, before the clock is moved, and after it */
+static void test_residences(void **state)
+{
+	(void)state;
+	bend.fewer = 3;
+	all_yes(OPTIONS);
+	bend.fewer = 4;
+	only("guest events lie within the printed bound", OPTIONS);
+	only("guest events lie within the printed bound", OPTIONS " --moved 1");
+	bend.moved = begin_of(ALPHA) + 1340 * STEP;
+	all_yes(OPTIONS " --moved 2");
+	only("guest events lie within the printed bound", OPTIONS " --moved 3");
+	bend.moved = begin_of(BETA) + 890 * STEP;
+	all_yes(OPTIONS " --moved 3");
+	only("guest events lie within the printed bound", OPTIONS " --moved 4");
+}
+
 static void test_hottest(void **state)
 {
 	int i;
@@ -907,6 +951,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_residences, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
 	};
 

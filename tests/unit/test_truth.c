@@ -242,6 +242,7 @@ static void test_axis(void **state)
 {
 	struct exact_space s = { .cr3 = 0x5000, .flags = EXACT_GUEST | EXACT_USER };
 	struct vmp_space space;
+	struct vmp_clock clock = { 0 };
 	struct axis a = { 0 };
 
 	(void)state;
@@ -251,17 +252,17 @@ static void test_axis(void **state)
 	begin_at(&space, 2000, 11);
 	vmp_space_finish(&space);
 	s.first_tsc = 1500, s.last_tsc = 2000;
-	axis_residence(&a, &space, &s);
+	axis_residence(&a, &space, &clock, &s);
 	s.first_tsc = 2000, s.last_tsc = 3000;
-	axis_residence(&a, &space, &s);
+	axis_residence(&a, &space, &clock, &s);
 	s.first_tsc = 900, s.last_tsc = 1100;	/* its first owner's */
-	axis_residence(&a, &space, &s);
+	axis_residence(&a, &space, &clock, &s);
 	assert_int_equal(a.residences, 3);
 	assert_int_equal(a.inside, 0);
 	s.first_tsc = 1990, s.last_tsc = 2500;
-	axis_residence(&a, &space, &s);
+	axis_residence(&a, &space, &clock, &s);
 	s.first_tsc = 1500, s.last_tsc = 2003;
-	axis_residence(&a, &space, &s);
+	axis_residence(&a, &space, &clock, &s);
 	assert_int_equal(a.inside, 2);
 	assert_int_equal(a.worst, 10);
 	vmp_space_deinit(&space);
