@@ -5,10 +5,32 @@
 # then of web01, by vmprof, and the code of its kernel.
 . /src/tests/lab/cases/common.sh
 . /src/tests/lab/cases/tiny.sh
-plan 111
+plan 115
 
 # ------------------------------------------------- branches that are known
 case_idle
+# each pCPU's DEBUGCTL, LBR_SELECT and DBG_EXTN_CFG; nothing where there is no driver to read them by
+modprobe msr 2> /dev/null
+host_lbr()
+{
+	local cpu msr
+	for cpu in /dev/cpu/[0-9]*/msr; do
+		[ -c "$cpu" ] || return
+		for msr in 0x1d9 0xc000010e 0xc000010f; do
+			dd if="$cpu" bs=8 count=1 skip=$((msr)) iflag=skip_bytes status=none | od -An -tx8
+		done
+	done | tr -d '\n'
+}
+# host_lbr_is NAME - they are what they were before the first session
+host_lbr_is()
+{
+	if [ "$host_lbr" ]; then
+		is "$1" "$(host_lbr)" "$host_lbr"
+	else
+		skip "$1" "no /dev/cpu/0/msr here"
+	fi
+}
+host_lbr=$(host_lbr)
 modprobe vmprof
 like "QUERY tells of branches, none with cycles" "$(ringdump query)" 'features=0x[0-9a-f]*[4-7cdef] .*lbr_lack=0 lbr_entries=16$'
 tiny_init knownbranches
@@ -97,6 +119,7 @@ is "... have branches, each its own" "$(awk '/^I/ { i = 1; n++; next } { n -= i 
 for i in 1 2 3; do ringdump cycle 10 -q -p "$vm" -n 200000 -l 0x1ff -f 1; done >cycle 2>&1
 is "start and stop again and again" "$(grep -c '^Y cycles=10 records=[1-9]' cycle)" 3
 ok "the guest lives" tiny_end g1
+host_lbr_is "the host's registers of branch records are as they were before"
 cp any full /out/ 2>/dev/null
 cd / && rm -rf "$work"
 
@@ -122,6 +145,11 @@ like "... says what comes" "$output" 'up to 16 branches .*from-to.*, 288 bytes'
 like "... that instructions are sampled, too" "$output" 'of cycles, and every so many instructions$'
 like "... and how to leave them out" "$output" 'as many interrupts again: --no-cpi leaves them out'
 is "the guest's DEBUGCTL is its own meanwhile" "$(debugctl)" "$none"
+if [ "$host_lbr" ]; then
+	unlike "the host's are the session's" "$(host_lbr)" "^$host_lbr\$"
+else
+	skip "the host's are the session's" "no /dev/cpu/0/msr here"
+fi
 sleep 5
 case_samples 1500
 vmprof status --json >/run/lab/status.json
@@ -146,7 +174,11 @@ ok "so does the export" vmprof export --format perf-script --output /dev/null $f
 # what reads branches beside blocks and exports; libquantum's hottest function calls nothing and has a loop
 hot='.function == "quantum_toffoli"'
 vmprof loops --json --limit 0 $f > /run/lab/loops.json
-at_least "loops: a round of quantum_toffoli's takes some cycles" "$(jq "[.loops[] | select($hot and .level == 0).cycles // 0] | max | floor" /run/lab/loops.json)" 4
+# The one that goes round most: 12 cycles a round, and some of its rounds another way. Two sessions of tests/truth with 80,000 of its
+# samples say 13.4; here it has some hundred, so that one says it to a tenth or better.
+round=$(jq "[.loops[] | select($hot and .level == 0)] | max_by(.trips // 0).cycles // 0" /run/lab/loops.json)
+at_least "loops: a round of quantum_toffoli's takes about 13 cycles: no less than 10" "$round" 10
+at_most "... no more than 17" "$round" 17
 samples=$(case_json "[.domains[0].rows[] | select($hot).samples] | add")
 annotated=$(vmprof annotate quantum_toffoli $f)
 is "annotate has the samples that the report has, instruction by instruction" \
@@ -238,7 +270,7 @@ vmprof blocks --json $k > /run/lab/blocks.json
 read -r runs_from fits guest host qemu steps < <(jq -r '. as $all | .blocks | map(select(.instructions != null)) |
 	[
 		$all.estimator.runs_from,
-		($all | 1000 - (.left_out | .no_kernel_text + .not_code + .middle_of_instruction + .passes_branch + .no_branch + .goes_elsewhere) * 1000 / .totals.steps | floor),
+		($all | 1000 - (.left_out | del(.orphan_records, .malformed_records, .beyond_vm_exit) | add) * 1000 / .totals.steps | floor),
 		(map(select(.side == "guest_kernel" and .module == "vmlinux")) | length),
 		(map(select(.side == "vmm_kernel" and (.module | test("host kernel|kvm")))) | length),
 		(map(select(.side == "vmm_user" and (.module | test("^qemu-system")))) | length),
@@ -287,6 +319,7 @@ like "... says what it needs" "$output" 'needs a performance counter'
 fails "cycles that are not counted" vmprof start --domain web01 --lbr any --lbr-format from-to-cycles
 like "... says so" "$output" 'does not count cycles'
 like "doctor tells of branches" "$(vmprof doctor)" '^ok .*last branch records, 16 branches$'
+host_lbr_is "the host's registers of branch records are as they were before the first session"
 # counters that were held are no complaint
 unlike "the kernel has nothing to complain about" "$(dmesg | grep -v -E 'WARNING: missing R[0-9A-Z]+ value at |perf gives no counter for the sampling event .error -16.')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'
