@@ -90,11 +90,14 @@ linear='' branches=625000
 printf '%s\n' 'Samples: 625000, 625000 with branches, 10000000 branches; 170000 blocks' '  8000000 of 9000000 steps between branches are good (88.89%)' > "$tmp/says"
 run 'branches --limit|2 4 204800' 'blocks --limit|1.6 3 409600' 'loops --limit|2.5 4 409600'; ok $? "branches alone"
 has '| 10000000 | 8000000 | 170000 | vmprof branches | 2.00 | 4.00 | 4.00 | 200 |  |'
-has '| 10000000 | 8000000 | 170000 | vmprof blocks | 1.60 | 3.00 | 5.00 | 400 | 2 s: yes |'
+has '| 10000000 | 8000000 | 170000 | vmprof blocks | 1.60 | 3.00 | 5.00 | 400 | 2 s: yes, 700 MB: yes |'
 has '| 10000000 | 8000000 | 170000 | vmprof loops | 2.50 | 4.00 | 3.20 | 400 |  |'
 run 'branches --limit|2 4 204800' 'blocks --limit|2 3 409600' 'loops --limit|2.5 4 409600'; [ $? = 1 ] && grep -q 'blocks took 2 s or more' "$tmp/err"
 ok $? "two seconds are too long, which the exit status tells"
-has '| 10000000 | 8000000 | 170000 | vmprof blocks | 2.00 | 3.00 | 4.00 | 400 | 2 s: no |'
+has '| 10000000 | 8000000 | 170000 | vmprof blocks | 2.00 | 3.00 | 4.00 | 400 | 2 s: no, 700 MB: yes |'
+run 'branches --limit|2 4 204800' 'blocks --limit|1.6 3 716801' 'loops --limit|2.5 4 819200'; [ $? = 1 ] && grep -q 'or more than 700 MB' "$tmp/err"
+ok $? "more than 700 MB are too much, which it tells as well"
+has '| 10000000 | 8000000 | 170000 | vmprof blocks | 1.60 | 3.00 | 5.00 | 700 | 2 s: yes, 700 MB: no |'
 # the document of the tree has all marks
 for name in reading linear exports xml many branches; do
 	[ "$(grep -cxF -e "<!-- analyzer $name: made by make bench-analyzer -->" -e "<!-- analyzer $name: end -->" "$src/docs/benchmarks.md")" = 2 ]
