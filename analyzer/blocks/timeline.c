@@ -27,18 +27,23 @@ static int push(struct work *w, struct vmp_strip_span *s)
 	return vmp_vec_push(&w->out->spans, *s);
 }
 
-/* Cycles of a step: the processor's, else its block's; NAN unknown */
-static double cycles_of(const struct work *w, const struct vmp_set_keys *keys, unsigned int i,
-			const struct vmp_unit **unit)
+/* A step's block, and its cycles: the processor's, else the block's; NAN unknown */
+static void block_of(const struct work *w, const struct vmp_set_keys *keys, unsigned int i, struct vmp_strip_span *b)
 {
-	uint32_t number = keys->number[i];
+	uint32_t number = keys->number[i], cycles = keys->raw[i].cycles;
+	const struct vmp_unit *u = number == VMP_NONE ? NULL : &w->set->units.v[vmp_raws_at(&w->set->raws, number)->target];
 	const struct vmp_estimate *e;
 
-	*unit = number == VMP_NONE ? NULL : &w->set->units.v[vmp_raws_at(&w->set->raws, number)->target];
-	if (!*unit || (*unit)->block == VMP_NONE)
-		return NAN;
-	e = &w->e->block[(*unit)->block];
-	return keys->raw[i].cycles ? (double)keys->raw[i].cycles : e->cycles[e->source];
+	b->kind = VMP_MOMENT_BLOCK;
+	b->cycles = NAN;
+	if (!u || u->block == VMP_NONE)
+		return;
+	e = &w->e->block[u->block];
+	b->cycles = cycles ? (double)cycles : e->cycles[e->source];
+	b->error = cycles ? NAN : vmp_estimate_error(e);
+	b->samples = e->samples;
+	b->start = u->start;
+	b->end = u->end;
 }
 
 /* Where the sample's own block began: by the sample's CPI, as far as that is known */
@@ -59,10 +64,9 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 
 static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp_strip_span *sample)
 {
-	const struct vmp_unit *u;
 	struct vmp_set_keys keys;
-	double at, ticks;
 	unsigned int i;
+	double at;
 	int err = vmp_set_keys(&w->eye, s, &w->set->raws, &keys);
 
 	if (err)
@@ -72,17 +76,14 @@ static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp
 	for (i = 0; !err && i < keys.nr && keys.raw[i].a; i++) {
 		struct vmp_strip_span b = *sample;
 
-		ticks = cycles_of(w, &keys, i, &u);
-		if (isnan(ticks)) {
+		block_of(w, &keys, i, &b);
+		if (isnan(b.cycles)) {
 			w->out->unknown++;
 			break;
 		}
-		at -= ticks;
-		b.kind = VMP_MOMENT_BLOCK;
+		at -= b.cycles;
 		b.tsc = at;
-		b.ticks = b.cycles = ticks;
-		b.start = u->start;
-		b.end = u->end;
+		b.ticks = b.cycles;
 		b.mispredicted = s->w.step[i].mispredicted;
 		err = push(w, &b);
 	}

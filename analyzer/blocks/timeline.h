@@ -25,6 +25,8 @@ struct vmp_strip_span {
 	double tsc;		/* host */
 	double ticks;		/* block: as far as it does not reach back behind the sample before */
 	double cycles;		/* block: what it took */
+	double samples;		/* block: taken in all of its runs */
+	double error;		/* block: standard error of its cycles; NAN unknown, or the processor counted those of this run */
 	double sampled;		/* TSC of the sample that it is laid back from, or is */
 	uint32_t vm, vcpu;	/* vcpu VMP_NONE: not one */
 	enum vmp_moment_kind kind;

@@ -155,9 +155,13 @@ static void trace_block(FILE *out, const struct vmp_set *set, const struct vmp_s
 	fputs(",\"name\":", out);
 	vmp_json_str(out, function(set, x->start));
 	fprintf(out, ",\"cat\":\"%s\",\"ts\":%.4f,\"dur\":%.4f,\"args\":{\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64
-		"\",\"cycles\":%.2f,\"mispredicted\":%s,\"process\":", vmp_about_side(set, x->start),
-		since_start(set, x->tsc), microseconds(set, x->ticks), address(set, x->start), address(set, x->end),
-		x->cycles, x->mispredicted ? "true" : "false");
+		"\",\"cycles\":%.2f,\"cycles_error\":", vmp_about_side(set, x->start),
+		since_start(set, x->tsc), microseconds(set, x->ticks), address(set, x->start), address(set, x->end), x->cycles);
+	if (isnan(x->error))
+		fputs("null", out);
+	else
+		fprintf(out, "%.2f", x->error);
+	fprintf(out, ",\"samples\":%.0f,\"mispredicted\":%s,\"process\":", x->samples, x->mispredicted ? "true" : "false");
 	vmp_json_str(out, vmp_model_name(set->m, x->what));
 	fputs("}}", out);
 }

@@ -200,6 +200,16 @@ e = [x for x in json.load(open(sys.argv[1]))["traceEvents"] if x["ph"] == "X"]
 sys.exit(0 if len(e) == 60000 and {x["name"] for x in e} == {"main", "helper"} else 1)
 END
 ok $? "with all blocks"
+run blocks --json --limit 0 "$capture"
+python3 - "$tmp/trace.json" "$tmp/out" << 'END' 2> "$tmp/err"
+import json, sys
+blocks = {(b["start"], b["end"]): (b["cycles"], b["cycles_error"], b["samples"]) for b in json.load(open(sys.argv[2]))["blocks"]}
+told = {(x["args"]["start"], x["args"]["end"]): tuple(x["args"][k] for k in ("cycles", "cycles_error", "samples"))
+        for x in json.load(open(sys.argv[1]))["traceEvents"] if x["ph"] == "X"}
+off = {k: (v, blocks.get(k)) for k, v in told.items() if v != blocks.get(k)}
+sys.exit(f"{off}" if off or not any(v[1] for v in told.values()) else 0)
+END
+ok $? "... each with the error of its cycles and the samples in it, as vmprof blocks has them"
 moments=$tmp/moments/moments.vmprof
 export VMPROF_OBJCACHE=$tmp/moments
 # lines [OPTION]...: what the time line has of it: time, vCPU, process, and the first words of what was seen
@@ -223,10 +233,11 @@ python3 - "$tmp/moments.json" << 'END'
 import json, sys
 e = json.load(open(sys.argv[1]))["traceEvents"]
 moments = {(x["name"], x["args"].get("reason", x["args"].get("task"))) for x in e if x["ph"] == "i" and x["name"] != "sample"}
+counted = all(x["args"]["cycles_error"] is None and x["args"]["samples"] >= 0 for x in e if x["ph"] == "X")
 cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1000) > 1e-6]
-sys.exit(0 if moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
+sys.exit(0 if counted and moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
 END
-ok $? "with exits and steal; a block that is cut has its length and its cycles"
+ok $? "with exits and steal; a block that is cut has its length and its cycles, and those that the processor counted have no error"
 run blocks "$moments" && grep -qE ' Eq\.1 +p50\(LBR\) +p95\(LBR\) ' "$tmp/out"; ok $? "percentiles are by the processor's cycles where it has them"
 run blocks --json "$moments" && json 'd["estimator"]["percentiles"] == "lbr" and d["blocks"] and all(b["percentiles_by"] == "lbr" and b["cycles_cpi_error"] is None for b in d["blocks"])'
 ok $? "... and then nothing tells the error of equation 1"
