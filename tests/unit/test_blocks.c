@@ -331,7 +331,7 @@ static void test_rare(void **state)
 	}
 	if (getenv("SHOW"))
 		print_message("# %.0f runs, %.0f found\n", true_runs, found);
-	assert_true(fabs(found / true_runs - 1) < 0.2);
+	assert_true(fabs(found / true_runs - 1) < 0.04);
 }
 
 
