@@ -12,7 +12,8 @@ help:
 	@echo
 	@echo '  make               the vmprof command (run ./configure first, or let make do it)'
 	@echo '  make driver        the host module for the running kernel (KDIR=... for another)'
-	@echo '  make rpm, make deb packages of the guest agent (KVER=..., KDIR=... of the guest'"'"'s kernel)'
+	@echo '  make rpm, make deb packages of the guest agent (KVER=..., KDIR=... of the guest'"'"'s kernel; SIGN_KEY=...,'
+	@echo '                     SIGN_CERT=... to sign its module)'
 	@echo '                     and of the command, with their modules for DKMS, in build/rpm, build/deb'
 	@echo '  make install       command, man pages, completion, schemas (DESTDIR=, PREFIX= by configure)'
 	@echo
@@ -113,7 +114,8 @@ KDIR ?= /lib/modules/$(KVER)/build
 driver:
 	$(Q)$(MAKE) -C $(SRC)/host-driver KDIR=$(KDIR) BUILD=$(abspath $(O))/host-driver
 rpm deb: $(O)/vmprof
-	$(Q)$(SRC)/packaging/$@/build guest --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/$@
+	$(Q)$(SRC)/packaging/$@/build guest --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/$@ \
+		$(if $(SIGN_KEY)$(SIGN_CERT),--sign-key '$(SIGN_KEY)' --sign-cert '$(SIGN_CERT)')
 	$(Q)$(SRC)/packaging/$@/build host --build $(O) --out $(abspath $(O))/$@
 
 # ---------------------------------------------------------------- tests

@@ -5,7 +5,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL O	# O=DIR of a make that called us is not the k
 packaging=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(dirname "$packaging")
 version=$(cat "$top/VERSION")
-kver='' kdir='' out='' release=1 build='' dkms_name=''
+kver='' kdir='' out='' release=1 build='' dkms_name='' sign_key='' sign_cert=''
 
 usage()
 {
@@ -16,6 +16,8 @@ usage()
 	  --out DIR       where the packages go
 	  --kver VERSION  guest: the guest's kernel, as \`uname -r\` prints it there
 	  --kdir DIR      guest: its headers [/lib/modules/VERSION/build]
+	  --sign-key FILE, --sign-cert FILE
+	                  guest: sign the module with this key; a certificate of it
 	  --build DIR     host: where \`make O=DIR\` has built the command [build]
 	  --release N     1 without: higher ones upgrade lower ones
 	END
@@ -28,7 +30,16 @@ die()
 	exit 1
 }
 
-# options ARG... - set what, dkms_name, kver, kdir, out, release, build
+# The key to sign the module with is checked here, and has its whole path: rpmbuild works in another folder
+signing()
+{
+	[ -n "$sign_key$sign_cert" ] || return 0
+	[ -r "$sign_key" ] && [ -r "$sign_cert" ] || die "--sign-key and --sign-cert each take a file that can be read"
+	[ -x "$kdir/scripts/sign-file" ] || die "no $kdir/scripts/sign-file: these kernel headers have nothing to sign a module with"
+	sign_key=$(realpath "$sign_key") sign_cert=$(realpath "$sign_cert")
+}
+
+# options ARG... - set what, dkms_name, kver, kdir, out, release, build, and for guest-agent/Makefile KDIR, SIGN_KEY, SIGN_CERT
 options()
 {
 	local self=packaging/${packaging_kind:?}/build
@@ -40,6 +51,8 @@ options()
 		--kver) kver=$2 ;;
 		--kdir) kdir=$2 ;;
 		--build) build=$2 ;;
+		--sign-key) sign_key=$2 ;;
+		--sign-cert) sign_cert=$2 ;;
 		--release) release=$2 ;;
 		*) usage "$self" ;;
 		esac
@@ -52,6 +65,8 @@ options()
 		kdir=${kdir:-/lib/modules/$kver/build}
 		[ -e "$kdir/Makefile" ] ||
 			die "no kernel headers in $kdir: install linux-headers-$kver, or name another folder with --kdir"
+		signing
+		export KDIR=$kdir SIGN_KEY=$sign_key SIGN_CERT=$sign_cert
 	else
 		dkms_name=vmprof
 		build=$(cd "${build:-$top/build}" && pwd) || exit 1

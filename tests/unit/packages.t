@@ -48,8 +48,26 @@ $(cd docs/man && printf -- '-rw-r--r-- root /usr/share/man/man1/%s\n' * | sort -
 # no_labels NAME SCRIPTS - files keep the labels that the distribution's policy gives them
 no_labels() { runs "$1: no script speaks of SELinux" sh -c '! grep -n -E "semanage|semodule|restorecon|chcon|fixfiles|setsebool"' <<< "$2"; }
 
+# a key that is thrown away, to sign the prebuilt module with
+sign=()
+if command -v openssl > /dev/null && [ -x "$KDIR/scripts/sign-file" ]; then
+	runs "a key and its certificate" openssl req -new -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=vmprof packages.t/" \
+		-keyout "$work/key.pem" -outform DER -out "$work/key.der"
+	sign=(SIGN_KEY="$work/key.pem" SIGN_CERT="$work/key.der")
+fi
+# signed_module FILE
+signed_module()
+{
+	if [ ${#sign[@]} = 0 ]; then
+		skip "... it is signed" "there is no openssl, or no sign-file in $KDIR"
+		return
+	fi
+	is "... it is signed" "$(modinfo -F signer "$1")" "vmprof packages.t"
+	runs "... and that is its end, nothing came behind" sh -c "tail -c 28 $1 | grep -q '^~Module signature appended~$'"
+}
+
 # --- RPM
-runs "make rpm" make rpm O="$build" KVER="$KVER" KDIR="$KDIR"
+runs "make rpm" make rpm O="$build" KVER="$KVER" KDIR="$KDIR" "${sign[@]}"
 is "the RPMs" "$(cd "$rpms" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
 vmprof-$version-1.x86_64.rpm
 vmprof-dkms-$version-1.noarch.rpm
@@ -155,13 +173,14 @@ runs "vmprof-dkms not beside vmprof = $version-2" refused vmprof-dkms vmprof dkm
 # the module and the program have no path of the build machine in them
 (cd "$work" && rpm2cpio "$rpms"/kmod-*.rpm | cpio -idm --quiet && rpm2cpio "$rpms"/vmprof-guest-agent-[0-9]*.rpm | cpio -idm --quiet) 2> /dev/null ||
 	(cd "$work" && rpm2archive -n "$rpms"/kmod-*.rpm | tar -x; rpm2archive -n "$rpms"/vmprof-guest-agent-[0-9]*.rpm | tar -x) 2> /dev/null
+signed_module "$work/lib/modules/$KVER/extra/vmprof_guest.ko"
 runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
 runs "... the program runs" test "$("$work/usr/sbin/vmprof-agent" --version)" = "vmprof-agent $version"
 runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/lib/modules/$KVER/extra/vmprof_guest.ko $work/usr/sbin/vmprof-agent"
 
 # --- Debian
 prebuilt=vmprof-guest-module-$KVER
-runs "make deb" make deb O="$build" KVER="$KVER" KDIR="$KDIR"
+runs "make deb" make deb O="$build" KVER="$KVER" KDIR="$KDIR" "${sign[@]}"
 is "the Debian packages" "$(cd "$debs" && ls)" "vmprof-dkms_$version-1_all.deb
 vmprof-guest-agent-dkms_$version-1_all.deb
 vmprof-guest-agent_$version-1_amd64.deb
@@ -227,6 +246,7 @@ else
 	skip "... apt would install it" "there is no apt-get"
 fi
 dpkg-deb -x "$debs/$prebuilt"_*.deb "$work/prebuilt"
+signed_module "$work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko"
 runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
 runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko"
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms "$prebuilt"; do
@@ -258,6 +278,11 @@ for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 	run prerm remove > "$work/log" 2>&1
 	runs "... removed, it is gone" sh -c "! find $work/modules $work/tree -name '$ko*' | grep ."
 done
+
+# --- what cannot be signed is not built
+refuses() { ! packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/unsigned" "$@" && [ -z "$(ls "$work/unsigned" 2> /dev/null)" ]; }
+runs "a key without a certificate is refused" refuses --sign-key "$0"
+runs "... and one that is not there" refuses --sign-key "$work/none.pem" --sign-cert "$0"
 
 # --- other people's judgement
 judged rpmlint sh -c "HOME=$work rpmlint --config packaging/rpm/rpmlint.toml $rpms/*.rpm | tee $work/log; grep -q ' 0 errors, 0 warnings' $work/log"
