@@ -67,7 +67,7 @@ struct asked {
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
-	const char *function;	/* of user code: it is the hottest, its blocks add up to its time and to its runs; NULL not asked */
+	const char *function;	/* of user code: the hottest has to be this one; NULL: any */
 	double within_us;	/* guest events; HUGE_VAL not asked */
 	uint64_t moved;		/* residences on either side of a move of the guest's clock */
 };
@@ -320,8 +320,10 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 /*
  * The time of the user code's hottest function: its samples, a period each, beside its exact cycles.
  * @named: What it has to be; NULL: whichever it is.
+ *
+ * Return: its name, the model's.
  */
-static void judge_hottest(const struct join *j, const struct group *g, uint32_t nr, uint64_t period, const char *named)
+static const char *judge_hottest(const struct join *j, const struct group *g, uint32_t nr, uint64_t period, const char *named)
 {
 	const double allowed = j->model->meta.random ? 0 : FUNCTION_OFF;
 	double sampled, error, off;
@@ -338,6 +340,7 @@ static void judge_hottest(const struct join *j, const struct group *g, uint32_t 
 		"the hottest function's time is exact",
 		"%s: %.0f cycles sampled, %" PRIu64 " exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
 		function, sampled, g[i].cycles_at, 100 * off, 100 * allowed, FUNCTION_ERRORS, 100 * error);
+	return vmp_model_name(j->model, j->rows.v[g[i].row].function);
 }
 
 /* Random periods: each of the guest's cycles was an overflow with the same probability */
@@ -553,7 +556,8 @@ static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t 
 	return n;
 }
 
-static int judge(const struct join *j, const struct asked *a)
+/* @hottest: of user code, where blocks are asked about.  Return: 0, or 2: there is nothing to judge. */
+static int judge(const struct join *j, const struct asked *a, const char **hottest)
 {
 	uint64_t period = j->model->meta.period, cycles = 0;
 	struct group *g;
@@ -588,7 +592,7 @@ static int judge(const struct join *j, const struct asked *a)
 		judge_behind(j->exact, a->behind);
 	judge_axis(j, a->within_us, a->moved);
 	if (a->blocks)
-		judge_hottest(j, g, nr, period, a->function);
+		*hottest = judge_hottest(j, g, nr, period, a->function);
 	free(g);
 	return 0;
 }
@@ -603,6 +607,7 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL };
+	const char *hottest = NULL;
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -656,10 +661,10 @@ int main(int argc, char **argv)
 	} else {
 		if (!a.shared)
 			host_take_own(&j.host);
-		err = judge(&j, &a);
+		err = judge(&j, &a, &hottest);
 		join_free(&j);
 	}
-	if (!err && a.blocks && judge_blocks(m, &x, a.blocks, a.function)) {
+	if (!err && a.blocks && judge_blocks(m, &x, a.blocks, a.function ? a.function : hottest)) {
 		fprintf(stderr, "judge: cannot judge blocks: the capture has no branches, or is not of one domain\n");
 		err = 2;
 	}

@@ -386,56 +386,12 @@ static void function_verdict(const struct of_function *f, const char *function)
 		100 * runs, 100 * insns, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * runs_error);
 }
 
-/* The function of user code that took the most cycles, a string number; VMP_NONE: there is none.  Return: 0 or -ENOMEM. */
-static int hottest_function(const struct pieces *p, uint32_t *function)
-{
-	VMP_VEC(double) cycles = { 0 };
-	struct vmp_hash by_function = { 0 };
-	double most = 0;
-	uint32_t i;
-	int err = 0;
-
-	*function = VMP_NONE;
-	for (i = 0; !err && i < p->all.nr; i++) {
-		const struct piece *piece = &p->all.v[i];
-		const uint32_t *known;
-		double *sum;
-
-		if (piece->function == VMP_NONE || p->set->points.objects.v[piece->object].kernel)
-			continue;
-		known = vmp_hash_find(&by_function, piece->function);
-		if (!known && (vmp_vec_push(&cycles, 0) || vmp_hash_set(&by_function, piece->function, cycles.nr - 1))) {
-			err = -ENOMEM;
-			break;
-		}
-		sum = &cycles.v[known ? *known : cycles.nr - 1];
-		*sum += (double)piece->cycles_at;
-		if (*sum > most) {
-			most = *sum;
-			*function = piece->function;
-		}
-	}
-	vmp_vec_free(&cycles);
-	vmp_hash_free(&by_function);
-	return err;
-}
-
-/* @named: NULL: the hottest one */
-static int judge_function(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *named)
+static void judge_function(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *function)
 {
 	struct of_function f = { 0 };
-	const char *function = named;
 	char shown[160];
 	uint32_t i;
 
-	if (!named) {
-		uint32_t hottest;
-		int err = hottest_function(p, &hottest);
-
-		if (err)
-			return err;
-		function = hottest == VMP_NONE ? "" : vmp_model_name(m, hottest);
-	}
 	for (i = 0; i < p->set->blocks.nr; i++) {
 		const struct vmp_block_code *b = &p->set->blocks.v[i];
 		const struct vmp_estimate *s = &e->block[i];
@@ -450,7 +406,6 @@ static int judge_function(struct pieces *p, const struct vmp_model *m, const str
 		f.exact_insns += (double)p->all.v[i].insns;
 	}
 	function_verdict(&f, vmp_text(shown, sizeof(shown), function, strlen(function)));
-	return 0;
 }
 
 /* The time that was counted on all CPUs */
@@ -491,7 +446,7 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, co
 	if (!err)
 		err = judge_all(&p, m, estimates, blocks, 1);
 	if (!err)
-		err = judge_function(&p, m, estimates, function);
+		judge_function(&p, m, estimates, function);
 	vmp_vec_free(&p.all);
 	vmp_hash_free(&p.by_place);
 	vmp_hash_free(&p.by_start);

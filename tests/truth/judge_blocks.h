@@ -12,7 +12,6 @@
  * @blocks: How many of either.
  * @function: Of user code, by name: whether its blocks, each one's runs by its cycles, add up to its time, and whether
  *            these runs are right.
- *	      NULL: the one that took the most cycles, by what the emulator counted.
  *
  * The capture has branches, and of one domain.  Return: 0, -ENOMEM, -errno of reading, -EINVAL.
  */

@@ -83,6 +83,7 @@ static struct gen gen;
 
 static char said_no[8][80];
 static int noes, finals, asked;
+static char blocks_of[64];	/* what judge_blocks() was asked about */
 
 void verdict(int yes, const char *question, const char *fmt, ...)
 {
@@ -108,8 +109,8 @@ int verdict_noes(void)
 int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, const char *function)
 {
 	(void)m;
-	(void)function;
 	(void)x;
+	snprintf(blocks_of, sizeof(blocks_of), "%s", function);
 	return blocks ? 0 : -EINVAL;
 }
 
@@ -917,8 +918,11 @@ static void test_hottest(void **state)
 		bend.insns_at[i] = 0.3 * lots[i].insn_samples;
 	}
 	only("the hottest function's time is exact", OPTIONS);
+	/* blocks are asked of the same one, or of what is named */
+	assert_string_equal(blocks_of, "alpha");
 	all_yes(OPTIONS " --function alpha");
 	only("the hottest function's time is exact", OPTIONS " --function beta");
+	assert_string_equal(blocks_of, "beta");
 }
 
 int main(void)

@@ -228,36 +228,6 @@ static void test_function(void **state)
 	assert_false(function_judged(0.028, 0, 0, 0.006));
 }
 
-/* Where no function is named it is the one of user code with the most cycles in all of its pieces */
-static void test_hottest_function(void **state)
-{
-	enum { USER, KERNEL, OTHER };
-	struct vmp_object objects[] = { [KERNEL] = { .kernel = 1 }, [OTHER] = { 0 } };
-	struct piece of[] = {
-		{ .object = USER, .function = 7, .cycles_at = 500 },
-		{ .object = USER, .function = 3, .cycles_at = 400 },
-		{ .object = KERNEL, .function = 5, .cycles_at = 9000 },
-		{ .object = OTHER, .function = VMP_NONE, .cycles_at = 8000 },
-		{ .object = USER, .function = 3, .cycles_at = 101 },
-		{ .object = OTHER, .function = 0, .cycles_at = 500 },
-	};
-	struct vmp_set set = { 0 };
-	struct pieces p = { .set = &set };
-	uint32_t function;
-
-	(void)state;
-	set.points.objects.v = objects;
-	assert_int_equal(hottest_function(&p, &function), 0);
-	assert_int_equal(function, VMP_NONE);
-	p.all.v = of;
-	p.all.nr = sizeof(of) / sizeof(of[0]);
-	assert_int_equal(hottest_function(&p, &function), 0);
-	assert_int_equal(function, 3);
-	of[5].cycles_at = 502;
-	assert_int_equal(hottest_function(&p, &function), 0);
-	assert_int_equal(function, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,7 +243,6 @@ int main(void)
 		cmocka_unit_test(test_few_are_known),
 		cmocka_unit_test(test_no_code),
 		cmocka_unit_test(test_function),
-		cmocka_unit_test(test_hottest_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
