@@ -271,12 +271,6 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 	c->skid_max = skid > c->skid_max ? skid : c->skid_max;
 }
 
-/* The second record of one overflow: steal from one VM by another */
-static int is_second(const struct join *j, const struct vmprof_sample *s)
-{
-	return s->flags & VMPROF_SF_STEAL && vmp_model_vm(j->model, s->host_pid) != VMP_NONE;
-}
-
 static int vote(struct samples *w, const struct vmprof_sample *s, const struct exact_overflow *o)
 {
 	uint32_t vm = vmp_model_vm(w->j->model, s->vm), *n;
@@ -333,13 +327,16 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 {
 	struct samples *w = arg;
 	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, s->hdr.pcpu);
+	const int counts = cpu && s->tsc >= cpu->first_tsc && s->tsc <= cpu->last_tsc;
 	struct exact_overflow *o;
 	uint32_t side;
 	int err;
 
-	if (is_second(w->j, s))
+	if (!w->voting)
+		neighbours_see(&w->j->neighbours, w->j->model, s, counts);
+	if (neighbours_is_second(w->j->model, s))
 		return 0;
-	if (!cpu || s->tsc < cpu->first_tsc || s->tsc > cpu->last_tsc) {
+	if (!counts) {
 		w->j->checks.outside += !w->voting;
 		return 0;
 	}
@@ -382,6 +379,7 @@ int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 	if (!err)
 		err = host_finish(&j->host);
 	threads_finish(&j->threads);
+	neighbours_finish(&j->neighbours);
 	vmp_hash_free(&w.votes);
 	if (err)
 		join_free(j);

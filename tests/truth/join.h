@@ -13,6 +13,7 @@
 #include "host.h"
 #include "model/classify.h"
 #include "model/model.h"
+#include "neighbours.h"
 #include "threads.h"
 
 /* A function; user code: in one program */
@@ -59,6 +60,7 @@ struct join {
 	struct host host;		/* the host's side of it */
 	struct threads threads;
 	struct axis axis;
+	struct neighbours neighbours;
 	uint64_t cycles, insns;		/* exact, counters running: all there was */
 	uint64_t quiet_cycles;		/* counters stopped: the sampling itself */
 	uint64_t side[4];		/* exact cycles by EXACT_GUEST | EXACT_USER */

@@ -29,6 +29,8 @@
 /* What the scheduler counts, and a bit: it was asked just inside the window's beginning and just behind its end */
 #define NOT_STEAL_MAX(waited)	(0.02 + (waited))
 
+#define NEIGHBOURS_OFF	0.05	/* of what the VMs ran: the scheduler counts time, samples are of cycles */
+
 #define RESIDENCES_MIN	5	/* of user code on CR3s that had several owners: an idle guest had 11 */
 
 /* Among these shares are compared */
@@ -224,6 +226,20 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 		"what runs while a vCPU sleeps is no steal",
 		"%" PRIu64 " of its %" PRIu64 " samples are steal, %.2f %%; the vCPU wanted to run for %.2f %% of its time, at most %.2f %% may be",
 		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
+}
+
+/* Where any other task ran there is one record, whose vCPU is one of those that wait, all of which the scheduler counts */
+void judge_neighbours(const struct join *j, double waited)
+{
+	const struct neighbours *n = &j->neighbours;
+	const double ran = n->ran ? (double)n->ran : 1, least = (double)n->steal / ran;
+	const double most = least + (double)(n->steal - n->second) / ran;
+
+	verdict_never(!!n->stray, n->second && waited >= least - NEIGHBOURS_OFF && waited <= most + NEIGHBOURS_OFF,
+		      "steal of one VM by another is exact",
+		      "%" PRIu64 " samples beside the VMs' own %" PRIu64 ", and %" PRIu64 " beside other tasks, had a vCPU wait: %.2f %%, or up to "
+		      "%.2f %% if two did there; by the scheduler it were %.2f %%, to %g %%; %" PRIu64 " are beside no sample of another VM",
+		      n->second, n->ran, n->steal - n->second, 100 * least, 100 * most, 100 * waited, 100 * NEIGHBOURS_OFF, n->stray);
 }
 
 void judge_axis(const struct join *j, double within_us, uint64_t moved)

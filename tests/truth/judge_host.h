@@ -25,6 +25,12 @@ void judge_steal(const struct join *j, uint32_t pid, double level);
 void judge_not_steal(const struct join *j, uint32_t pid, double waited, double level);
 
 /**
+ * judge_neighbours() - VMs that share pCPUs: what one runs while another one's vCPU waits is steal to that one.
+ * @waited: How long the vCPUs wanted to run and did not, as a part of how long all of the VMs' tasks ran, by the scheduler.
+ */
+void judge_neighbours(const struct join *j, double waited);
+
+/**
  * judge_axis() - Guest events and host samples agree on time.
  * @moved: So many residences lie before the guest's clock was moved, and as many after that.
  */

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* neighbours.c - see neighbours.h. */
+#include "neighbours.h"
+
+int neighbours_is_second(const struct vmp_model *m, const struct vmprof_sample *s)
+{
+	return s->flags & VMPROF_SF_STEAL && vmp_model_vm(m, s->host_pid) != VMP_NONE;
+}
+
+static int is_first_of(const struct vmprof_sample *second, const struct vmprof_sample *s)
+{
+	return s->tsc == second->tsc && s->hdr.pcpu == second->hdr.pcpu && s->host_pid == second->host_pid &&
+	       s->host_ip == second->host_ip;
+}
+
+void neighbours_see(struct neighbours *n, const struct vmp_model *m, const struct vmprof_sample *s, int counts)
+{
+	const int second = neighbours_is_second(m, s);
+
+	if (n->last.tsc)
+		n->stray += second || !is_first_of(&n->last, s);
+	n->last.tsc = 0;
+	if (second) {
+		n->last = *s;
+		n->stray += vmp_model_vm(m, s->vm) == VMP_NONE || s->vm == s->host_pid;
+	}
+	if (!counts || s->hdr.type != VMPROF_REC_SAMPLE)
+		return;
+	n->steal += !!(s->flags & VMPROF_SF_STEAL);
+	n->second += (uint64_t)second;
+	n->ran += !second && vmp_model_vm(m, s->host_pid) != VMP_NONE;
+}
+
+void neighbours_finish(struct neighbours *n)
+{
+	n->stray += !!n->last.tsc;
+}

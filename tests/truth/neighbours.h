@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* neighbours.h - time that one chosen VM takes from another one, whose vCPU waits: a second record of one overflow. */
+#ifndef TRUTH_NEIGHBOURS_H
+#define TRUTH_NEIGHBOURS_H
+
+#include "model/model.h"
+
+struct neighbours {
+	uint64_t ran;		/* samples of the chosen VMs' own tasks */
+	uint64_t steal;		/* of one of their vCPUs, by whomever ... */
+	uint64_t second;	/* ... by another chosen VM: beside that one's own sample */
+	uint64_t stray;		/* of them without that sample, or of no other VM */
+	struct vmprof_sample last;	/* a second one, whose first has to follow; TSC 0: none */
+};
+
+/** neighbours_is_second() - Is it the second record of an overflow? */
+int neighbours_is_second(const struct vmp_model *m, const struct vmprof_sample *s);
+
+/**
+ * neighbours_see() - Look at a sample, in the order in which a pCPU wrote them.
+ * @counts: It lies in the window.
+ */
+void neighbours_see(struct neighbours *n, const struct vmp_model *m, const struct vmprof_sample *s, int counts);
+
+/** neighbours_finish() - There are no more. */
+void neighbours_finish(struct neighbours *n);
+
+#endif
