@@ -19,7 +19,7 @@ truth_says blocks NO overrun --blocks 20 --function quantum_toffoli "blocks have
 lab_ssh web01 'cat /usr/bin/* 2> /dev/null | head -c 8000000 > /dev/shm/data'
 case_guest_run web01 'while :; do gzip -9 < /dev/shm/data; done > /dev/null'
 case_guest_run web01 'while :; do sha256sum /dev/shm/data; done > /dev/null'
-ok "a session with short blocks" truth_session short 200000 --period 100000 --random --lbr any --cpi
+ok "a session with short blocks" truth_session short 120000 --period 100000 --random --lbr any --cpi
 lab_ssh web01 'pkill -f "[w]hile :; do (gzip|sha256)"; pkill -x gzip; pkill -x sha256sum' > /dev/null 2>&1
 # no name: the function that took the most cycles, of gzip or of sha256sum's library
 truth_judge short --blocks 20
