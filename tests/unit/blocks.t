@@ -17,7 +17,8 @@ if ! grep -q HAVE_CAPSTONE "$O/config.h"; then
 	echo "1..0 # SKIP vmprof was built without capstone"
 	exit
 fi
-"$O/tests/test_blocks" --capture "$tmp"; ok $? "made a capture of a simulated program"
+"$O/tests/test_blocks" --capture "$tmp" && "$O/tests/test_missed" --capture "$tmp" && "$O/tests/test_steps" --capture "$tmp" &&
+	"$O/tests/test_timeline" --capture "$tmp"; ok $? "made a capture of a simulated program"
 capture=$tmp/mixed.vmprof
 
 run blocks "$capture"; ok $? "vmprof blocks"

@@ -10,6 +10,9 @@
 
 #include "blocks/estimate.h"
 
+#define OTHER_VM	(GEN_VM + 100)
+#define OTHER_PID	(PROG_PID + 1)
+
 static char *dir, path[128];
 static struct gen g;
 static struct prog prog;
@@ -55,6 +58,16 @@ static inline int teardown(void **state)
 	unsetenv("VMPROF_THREADS");
 	gen_rmdir(dir);
 	return 0;
+}
+
+/* A folder below @folder for the capture @name and its object cache */
+static inline char *own_folder(const char *folder, const char *name)
+{
+	static char own[100];
+
+	gen_sh(folder, "mkdir %s", name);
+	snprintf(own, sizeof(own), "%s/%s", folder, name);
+	return own;
 }
 
 #define AT(i)		(PROG_BASE + prog.insn[i].addr)
@@ -111,6 +124,17 @@ static inline const struct vmp_block_code *only_block(void)
 	assert_int_equal(set->totals.steps, 1);
 	assert_int_equal(set->blocks.nr, 1);
 	return &set->blocks.v[0];
+}
+
+static inline int insn_at(uint32_t point)
+{
+	int i;
+
+	for (i = 0; i < prog.nr; i++)
+		if (prog.insn[i].addr == set->points.points.v[point].addr)
+			return i;
+	fail_msg("no instruction at %#llx", (unsigned long long)set->points.points.v[point].addr);
+	return -1;
 }
 
 #endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_loops.c - loops of simulated programs: where they are, how often they were entered and went round. */
+#include "simulated.h"
+
+#include "blocks/loops.h"
+
+/* A loop of the program, by its instructions */
+struct want {
+	int header, end;
+	uint32_t level;
+	uint64_t entries;
+	double trips;
+};
+
+static double reached(int insn)
+{
+	uint64_t n = 0;
+	int s, e;
+
+	for (s = 0; s <= insn; s++)
+		for (e = insn; e < prog.nr; e++)
+			n += prog.truth[s][e].runs;
+	return (double)n;
+}
+
+static void near(const char *what, int header, double found, double error, double truth)
+{
+	if (getenv("SHOW"))
+		print_message("# %d: %s %.2f +- %.2f, truly %.2f\n", header, what, found, error, truth);
+	assert_true(error > 0 && error < 0.1 * found);
+	assert_true(fabs(found - truth) < 3 * error + 0.01 * truth);
+}
+
+static void compare_loops(const struct want *want, size_t nr)
+{
+	struct vmp_loops *loops;
+	uint32_t i;
+	size_t w;
+
+	vmp_estimate_destroy(estimates);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 1), 0);
+	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
+	for (w = 0; w < nr; w++) {
+		const struct vmp_loop *l = NULL;
+
+		for (i = 0; i < loops->list.nr; i++)
+			if (insn_at(loops->list.v[i].header) == want[w].header)
+				l = &loops->list.v[i];
+		assert_non_null(l);
+		assert_int_equal(l->end, prog.insn[want[w].end].addr);
+		assert_int_equal(l->level, want[w].level);
+		near("entries", want[w].header, l->entries, l->entries_error, (double)want[w].entries);
+		near("iterations", want[w].header, l->iterations, l->iterations_error, reached(want[w].header));
+		near("trips", want[w].header, l->trips, l->trips_error, want[w].trips);
+	}
+	vmp_loops_destroy(loops);
+}
+
+static const struct prog_run loops_run = {
+	.period = 2503, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
+};
+
+/* The test is at the bottom, and where it is entered; in an outer loop whose test never fails */
+static void test_loop_rotated(void **state)
+{
+	int top, enter, body, latch;
+
+	(void)state;
+	top = prog_plain(&prog, 3, 20, 2);
+	prog.insn[top].function = "main";
+	enter = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	body = prog_plain(&prog, 5, 6, 1);
+	prog.insn[enter].target = prog_plain(&prog, 2, 2, 1);
+	latch = prog_jump(&prog, PROG_COND, body, 6, 0);
+	prog_plain(&prog, 2, 9, 1);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&loops_run);
+	assert_true(fabs((double)prog.taken[latch] / (double)prog.taken[enter] - 5) < 0.001);
+	compare_loops((struct want[]){ { body, latch, 0, prog.taken[enter], 5 } }, 1);
+}
+
+/* Each goes round another number of times; the outermost is run into from above */
+static void test_loop_nest(void **state)
+{
+	int call, outer, middle, inner, latch[3], ret, main;
+
+	(void)state;
+	main = prog_plain(&prog, 2, 10, 1);
+	prog.insn[main].function = "main";
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	prog_plain(&prog, 2, 3, 1);
+	prog_jump(&prog, PROG_JUMP, main, 0, 0);
+	prog.insn[call].target = prog_plain(&prog, 2, 5, 1);
+	prog.insn[prog.insn[call].target].function = "nest";
+	outer = prog_plain(&prog, 2, 12, 1);
+	middle = prog_plain(&prog, 3, 8, 1);
+	inner = prog_plain(&prog, 4, 4, 1);
+	latch[0] = prog_jump(&prog, PROG_COND, inner, 7, 0);
+	prog_plain(&prog, 2, 3, 1);
+	latch[1] = prog_jump(&prog, PROG_COND, middle, 4, 0);
+	prog_plain(&prog, 1, 2, 0);
+	latch[2] = prog_jump(&prog, PROG_COND, outer, 3, 0);
+	ret = prog_jump(&prog, PROG_RET, 0, 0, 0);
+	simulate(&loops_run);
+	assert_true(fabs((double)prog.taken[ret] - (double)prog.taken[call]) <= 1);
+	compare_loops((struct want[]){
+		{ inner, latch[0], 0, prog.taken[latch[0]] / 6, 7 },
+		{ middle, latch[1], 1, prog.taken[latch[1]] / 3, 4 },
+		{ outer, latch[2], 2, prog.taken[call], 3 },
+	}, 3);
+}
+
+/* One behind the other; the second one leaves its body now and then for code behind it, which comes back into the middle */
+static void test_loops_beside(void **state)
+{
+	int top, a, b, latch[2], leave, again;
+
+	(void)state;
+	top = prog_plain(&prog, 2, 10, 1);
+	prog.insn[top].function = "main";
+	a = prog_plain(&prog, 3, 3, 1);
+	latch[0] = prog_jump(&prog, PROG_COND, a, 4, 0);
+	prog_plain(&prog, 2, 7, 1);
+	b = prog_plain(&prog, 4, 5, 1);
+	leave = prog_jump(&prog, PROG_COND, 0, 0, 30);
+	again = prog_plain(&prog, 2, 2, 1);
+	latch[1] = prog_jump(&prog, PROG_COND, b, 9, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	prog.insn[leave].target = prog_plain(&prog, 2, 6, 1);
+	prog_jump(&prog, PROG_JUMP, again, 0, 0);
+	simulate(&loops_run);
+	compare_loops((struct want[]){
+		{ a, latch[0], 0, prog.taken[latch[0]] / 3, 4 }, { b, latch[1], 0, prog.taken[latch[1]] / 8, 9 },
+	}, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test_timeline.c - the time line of blocks: when each ran, and exits, steal and samples between them. */
+#include "measured.h"
+
+#include "blocks/timeline.h"
+
+/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles, since it was called */
+static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles)
+{
+	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, 3, AT(0));
+	struct prog_branch b[VMPROF_LBR_MAX];
+	unsigned i;
+
+	for (i = 0; i <= runs; i++)
+		b[i] = (struct prog_branch){ i < runs ? AT(4) : AT(19), AT(0), cycles };
+	s.vcpu = vcpu;
+	gen_record(&g, &s, sizeof(s));
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, b, runs + 1, 0);
+}
+
+static void put_moment(uint8_t mode, uint32_t flags, uint32_t vcpu, uint64_t tsc)
+{
+	struct vmprof_sample s = {
+		.hdr = { VMPROF_REC_SAMPLE, sizeof(s), 0 }, .tsc = tsc, .host_ip = 0xffffffff90000010, .vm = GEN_VM,
+		.host_pid = mode == VMPROF_MODE_VMM_KERNEL ? GEN_VM : 77, .host_tid = GEN_VM + 1, .vcpu_tid = GEN_VM + 1,
+		.flags = VMPROF_SF_VCPU | flags, .mode = mode, .vendor = VMPROF_VENDOR_SVM, .exit_reason = 0x7b, .vcpu = vcpu,
+	};
+
+	gen_record(&g, &s, sizeof(s));
+}
+
+/* Two vCPUs of web01 with two processes, an exit and steal; another domain with the same program */
+static void put_moments(void)
+{
+	begin_small();
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, PROG_CR3 + 0x5000, OTHER_PID, 1, 0, "other");
+	gen_map(&g, 2000, PROG_CR3 + 0x5000, OTHER_PID, PROG_BASE + PROG_VADDR, PROG_BASE + PROG_VADDR + 0x1000, PROG_VADDR,
+		PROG_INO, "/usr/bin/prog");
+	gen_agent_flush(&g, GEN_VM, 3000);
+	gen_vm(&g, OTHER_VM, "web02");
+	gen_clock(&g, OTHER_VM);
+	g.seq = 0;
+	prog_install_in(&g, &prog, dir, OTHER_VM);
+	gen_agent_flush(&g, OTHER_VM, 3000);
+	gen_text(&g, VMPROF_CAP_HOST_KSYMS, 0, "ffffffff90000000 T svm_vcpu_run\nffffffff91000000 T end\n");
+	gen_text(&g, VMPROF_CAP_HOST_COMMS, 0, "77 77 thief\n");
+	put_runs(GEN_VM, 0, 20000, PROG_CR3, 2, 100);
+	put_runs(GEN_VM, 0, 20100, PROG_CR3, 3, 45);		/* the first of them before that sample, in part */
+	put_runs(GEN_VM, 0, 20110, PROG_CR3, 2, 10);		/* ... wholly */
+	put_moment(VMPROF_MODE_VMM_KERNEL, 0, 0, 20200);
+	put_moment(VMPROF_MODE_OTHER_KERNEL, VMPROF_SF_STEAL, 0, 20300);
+	put_runs(GEN_VM, 0, 20400, PROG_CR3 + 0x5000, 1, 50);
+	put_runs(GEN_VM, 1, 20105, PROG_CR3, 1, 5000);		/* another vCPU's samples are not in its way */
+	put_runs(OTHER_VM, 0, 20500, PROG_CR3, 1, 50);
+	gen_records_flush(&g, 0, 20000, 20500);
+	gen_end(&g);
+}
+
+static void test_timeline(void **state)
+{
+	static const struct { int vcpu; enum vmp_moment_kind kind; double tsc, ticks, cycles; } want[] = {
+		{ 0, VMP_MOMENT_BLOCK, 19800, 100, 100 }, { 0, VMP_MOMENT_BLOCK, 19900, 100, 100 },
+		{ 0, VMP_MOMENT_SAMPLE, 20000 },
+		{ 0, VMP_MOMENT_BLOCK, 20000, 10, 45 }, { 0, VMP_MOMENT_BLOCK, 20010, 45, 45 },
+		{ 0, VMP_MOMENT_BLOCK, 20055, 45, 45 }, { 0, VMP_MOMENT_SAMPLE, 20100 },
+		{ 0, VMP_MOMENT_BLOCK, 20100, 10, 10 }, { 0, VMP_MOMENT_SAMPLE, 20110 },
+		{ 0, VMP_MOMENT_VMM, 20200 }, { 0, VMP_MOMENT_STEAL, 20300 },
+		{ 0, VMP_MOMENT_BLOCK, 20350, 50, 50 }, { 0, VMP_MOMENT_SAMPLE, 20400 },
+		{ 1, VMP_MOMENT_BLOCK, 15105, 5000, 5000 }, { 1, VMP_MOMENT_SAMPLE, 20105 },
+	};
+	struct vmp_set_choice web01 = { .vcpu = -1, .pid = -1, .domain = "web01" };
+	const struct vmp_timeline_choice all = { .to_tsc = UINT64_MAX, .limit = 100 };
+	struct vmp_timeline *t;
+	size_t i;
+
+	(void)state;
+	put_moments();
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &web01), 0);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	assert_int_equal(vmp_timeline_create(&t, set, estimates, &all), 0);
+	for (i = 0; i < t->spans.nr && i < sizeof(want) / sizeof(want[0]); i++) {
+		const struct vmp_strip_span *s = &t->spans.v[i];
+
+		if (s->kind != want[i].kind || s->vcpu != (uint32_t)want[i].vcpu || s->tsc != want[i].tsc ||
+		    s->ticks != want[i].ticks || s->cycles != want[i].cycles)
+			fail_msg("%zu: vCPU %u, kind %d, %f, %f ticks, %f cycles", i, s->vcpu, s->kind, s->tsc, s->ticks, s->cycles);
+	}
+	assert_int_equal(i, sizeof(want) / sizeof(want[0]));
+	assert_int_equal(t->spans.nr, i);
+	assert_int_equal(t->samples, 7);
+	assert_int_equal(t->cut, 1);
+	assert_int_equal(t->left_out, 1);
+	vmp_timeline_destroy(t);
+}
+
+/* For blocks.t and export.t */
+static int write_captures(char *folder)
+{
+	dir = own_folder(folder, "moments");
+	begin("moments");
+	put_moments();
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--capture"))
+		return write_captures(argv[2]);
+
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_timeline, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
