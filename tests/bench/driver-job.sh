@@ -117,7 +117,8 @@ still_of()
 	lab_ssh web01 'nohup sh -c "timeout 60 /opt/burn/burn-a 100000000 & timeout 60 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
 	sleep 3
 	counted "$1" "$2" sleep 10
-	lab_ssh web01 'pkill burn' || true
+	# not those of in_guest, which run all the time
+	lab_ssh web01 'pkill -x timeout' || true
 }
 
 # ticks PID - CPU time of a process, user and system, in ticks of 10 ms
@@ -265,7 +266,7 @@ vmprof stop > /dev/null 2>&1
 fact "within $length"
 fact "tsc-khz $(jq .capture.tsc_khz /out/gap.json)"
 rm -f "$gap_file"
-lab_ssh web01 'pkill burn' || true
+lab_ssh web01 'pkill -x timeout' || true
 
 # ----------------------------------------------- the host alone, its guest stands still
 # where no guest runs, perf can record branches

@@ -372,7 +372,7 @@ has '| vmprof --lbr any | 10 | 9 | 8000 | 0 |'
 has '| instructions a sample, by its parts | 2600 | 2600 | |'
 has "| ... its path in cycles, by the emulator's model of what instructions take | 7500 | 7500 | |"
 has '| ... with the last branches, `--lbr any`: path and user code | 2400 | | |'
-has '| an overflow of the host alone, all that ran more: vmprof drops it where no vCPU wants to run, perf record -a keeps it | 2100 +- 100 | 2000 +- 0 | |'
+has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| ... with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 % | 0.200 % | 0.2 %: yes; the papers 1 % |'
 has '| ... by all that ran more, scaled from period 100000 | 0.008 +- 0.001 % | 0.008 +- 0.001 % |  |'
