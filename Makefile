@@ -40,7 +40,7 @@ help:
 	@echo '  make clean-cache   remove the cache of roots, images and QEMU ($(CACHE))'
 	@echo
 	@echo 'Knobs: V=1 (print commands), O=DIR (build there), LAB_SUITE=trixie|bookworm,'
-	@echo '       GUEST_SUITE=..., VMPROF_CACHE=DIR, LAB_MIRROR=URL'
+	@echo '       GUEST_SUITE=..., VMPROF_CACHE=DIR, LAB_MIRROR=URL, CONFIGURE_ARGS=... (./configure --help)'
 
 O ?= build
 LAB_SUITE ?= trixie
@@ -263,7 +263,7 @@ check-hw: host-setup
 # ------------------------------------------------------------- clean up
 .PHONY: clean distclean clean-cache
 clean:
-	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/tests $(O)/san $(O)/host-driver $(O)/rpm $(O)/deb
+	$(Q)rm -rf $(O)/obj $(O)/vmprof $(O)/page.html $(O)/gen-capture $(O)/measure $(O)/exactsum $(O)/tests $(O)/san $(O)/host-driver $(O)/rpm $(O)/deb
 distclean:
 	$(Q)rm -rf build
 clean-cache:
