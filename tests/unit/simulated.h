@@ -19,16 +19,22 @@ static inline void say_period(uint64_t period, uint64_t instructions)
 	gen_text(&g, VMPROF_CAP_META, 0, meta);
 }
 
-static inline void simulate(const struct prog_run *run)
+/* The program's samples become the capture */
+static inline void record(const struct prog_run *run)
 {
-	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
-
 	prog_assemble(&prog);
 	prog_install(&g, &prog, dir);
 	gen_agent_flush(&g, GEN_VM, 3000);
 	say_period(run->period, run->instructions);
 	prog_simulate(&g, &prog, run);
 	gen_end(&g);
+}
+
+static inline void simulate(const struct prog_run *run)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+
+	record(run);
 	assert_int_equal(vmp_model_open(&model, path), 0);
 	assert_int_equal(vmp_set_create(&set, model, &all), 0);
 	assert_int_equal(vmp_measure_create(&measure, set), 0);
@@ -145,12 +151,7 @@ static inline void write_run(char *folder, const char *name, void (*program)(voi
 	dir = folder;
 	begin(name);
 	program();
-	prog_assemble(&prog);
-	prog_install(&g, &prog, folder);
-	gen_agent_flush(&g, GEN_VM, 3000);
-	say_period(run.period, instructions);
-	prog_simulate(&g, &prog, &run);
-	gen_end(&g);
+	record(&run);
 }
 
 #endif
