@@ -270,20 +270,26 @@ lab_guests_destroy()
 }
 
 # Did a guest's kernel warn, oops or panic since this file was sourced? Says which.
+# Returns 0: no; 1: it stood still for long, which a busy machine can do to it; 3: it broke.
 lab_guests_sane()
 {
-	local console
-	! for console in /out/web0?.console; do
+	local console complaints
+	complaints=$(for console in /out/*.console; do
 		[ -e "$console" ] || continue
 		tail -c "+$((${lab_console_seen[$console]:-0} + 1))" "$console" |
-			grep -a -E 'WARNING: |BUG: |Oops|Kernel panic|rcu: INFO|blocked for more than' |
+			grep -a -E 'WARNING: |BUG: |Oops|general protection fault|Kernel panic|rcu: INFO|blocked for more than' |
 			grep -a -v 'WARNING: See https:' |	# advice on the processor
 			tr -d '\r' | head -n 5 | sed "s,^,# $console: ,"
-	done | grep . >&2
+	done)
+	[ "$complaints" ] || return 0
+	printf '%s\n' "$complaints" >&2
+	# what follows a stall is a panic, for warnings are one
+	! grep -q -a -E 'rcu: INFO|blocked for more than|BUG: (soft|workqueue) lockup|clocksource' <<< "$complaints" || return 1
+	return 3
 }
 
 declare -A lab_console_seen
-for lab_console in /out/web0?.console; do
+for lab_console in /out/*.console; do
 	[ ! -e "$lab_console" ] || lab_console_seen[$lab_console]=$(stat -c %s "$lab_console")
 done
 
@@ -377,6 +383,16 @@ is()
 	fi
 }
 
+# never NAME COUNT - it is 0; another run does not take back that it was not (suite.sh)
+never()
+{
+	if [ "$2" = 0 ]; then
+		pass "$1"
+	else
+		fail "$1: $2 (final)"
+	fi
+}
+
 # like NAME TEXT REGEX - an extended regular expression matches a line of TEXT.
 like()
 {
@@ -425,18 +441,19 @@ bail()
 }
 
 # End a case: 0 only if every planned test ran and passed and no guest's kernel
-# complained.
+# complained; 3 where one broke.
 finish()
 {
-	local status=0
+	local status=0 sane=0
 	[ $lab_tap_failed = 0 ] || status=1
 	if [ $lab_tap_nr != "$lab_tap_plan" ]; then
 		lab_note "$lab_tap_nr of $lab_tap_plan planned tests ran"
 		status=1
 	fi
-	if ! lab_guests_sane; then
+	lab_guests_sane || sane=$?
+	if [ $sane != 0 ]; then
 		lab_note "a guest's kernel complained"
-		status=1
+		status=$sane
 	fi
 	exit $status
 }

@@ -11,7 +11,7 @@
 # more, for samples are drawn by chance and machines stall: what failed at first is shown as
 # TODO, which tests/check counts apart, and the second run decides. But a test whose name ends
 # with "(final)" when it fails (what must never be, tests/truth/verdict.h) has failed, whatever the
-# second run says. On a machine of somebody's own (LAB_OWN_HOST, see on-this-host) a case that says "# lab-only: yes"
+# second run says, and so has a case that ends with 3: a guest's kernel broke (lib.sh). On a machine of somebody's own (LAB_OWN_HOST, see on-this-host) a case that says "# lab-only: yes"
 # is skipped: it unloads modules, stops libvirtd or needs the emulated host.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -59,6 +59,7 @@ run_case()
 		*) printf '%s\n' "$line" ;;
 		esac
 	done < <(timeout "${CASE_TIMEOUT:-1800}" bash "$1" 2>&1 < /dev/null; echo "@exit $?")
+	[ "$code" != 3 ] || verdict "not ok 0 - a guest's kernel broke (final)"
 	if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || { [ "$code" != 0 ] && [ $bad = 0 ]; }; then
 		verdict "not ok 0 - exit status $code, $seen of $planned planned tests" "${2:-}"
 	fi

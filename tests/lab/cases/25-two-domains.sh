@@ -25,7 +25,7 @@ is "both domains are in the report" "$(case_json '[.domains[].name] | sort | joi
 user='[.domains[] | select(.name == "%s").rows[] | select(.side == "guest_user" and (.function | test("burn_")))] | map(.process + ":" + .function) | unique | join(" ")'
 is "web01 ran burn-a and nothing of web02" "$(case_json "${user/\%s/web01}")" "burn-a:burn_a_work"
 is "web02 ran burn-b and nothing of web01" "$(case_json "${user/\%s/web02}")" "burn-b:burn_b_work"
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 for d in web01 web02; do
 	# how many coincide is chance here; 26-cloned-domain makes all of them
 	lab_note "CR3s of $d in the other domain too: $(case_json ".domains[] | select(.name == \"$d\").agent.cr3_in_other_vms")"

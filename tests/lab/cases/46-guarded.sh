@@ -43,7 +43,7 @@ is "none in the other one's" "$(($(of burn-a '.function == "burn_b_work"') + $(o
 at_least "short processes have their user code, on the one half" "$(of ls '.side == "guest_user"')" 50
 at_least "... and what the kernel did for them, on the other" "$(of ls '.side == "guest_kernel"')" 50
 at_most "1 % of the samples are of unknown processes" "$(unnamed)" 1
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 at_least "95 % of them have a thread; of short processes each exec has a moment between two" \
 	"$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 95
 is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
@@ -93,7 +93,7 @@ at_least "after the suspend" "$(of suspended '.function == "burn_b_work"')" 50
 at_least "under the other kernel" "$(of kexeced '.function == "burn_a_work"')" 50
 at_least "functions of its kernel have names" \
 	"$(case_json '[.domains[0].rows[] | select(.process == "ls" and .side == "guest_kernel" and (.function | test("^[a-z_]")))] | length')" 10
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 
 # --- signed modules only
 f=/out/refused.vmprof

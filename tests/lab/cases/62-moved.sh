@@ -67,7 +67,7 @@ is "... and nothing of what was before" "$(named $(qemu web01) burn-a)" 0
 is "which of its tasks runs is looked for there, too" "$(case_json ".domains[] | select(.vm == $(qemu web01)).tasks.state")" on
 at_most "its clock is the one that was restored, not what its vCPUs had before they ran" \
 	"$(case_json ".domains[] | select(.vm == $(qemu web01)).clock.error_us")" 100
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 
 # --- a snapshot, and back to it in the same QEMU while it is profiled
 f=/out/moved-loaded.vmprof
@@ -89,7 +89,7 @@ at_most "1 % of the samples are in address spaces of which nobody told" \
 	"$(case_json '.domains[0].unresolved.no_process * 100 / .totals.guest_samples')" 1
 at_least "before: burn-a in its function" "$(named $(qemu web01) burn-a)" 50
 at_least "after: burn-b in its function" "$(named $(qemu web01) burn-b)" 50
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 
 # --- libvirt's way back: another QEMU
 f=/out/moved-reverted.vmprof
@@ -128,7 +128,7 @@ case_report $f || bail "report"
 at_least "at the source: burn-a in its function" "$(named $source burn-a)" 50
 at_least "at the destination: burn-b in its function" "$(named $(qemu web02) burn-b)" 50
 at_most "its clock is that of the source, which it did not have before" "$(case_json ".domains[] | select(.vm == $(qemu web02)).clock.error_us")" 100
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 virsh -q destroy web02
 virsh -q undefine web01
 finish
