@@ -181,6 +181,7 @@ static int read_file(struct vmp_cursor *c, struct vmp_msg_file *m)
 	path_len = vmp_cursor_u32(c);
 	vmp_cursor_u32(c);
 	m->path = read_span(c, path_len);
+	m->since_tsc = vmp_cursor_left(c) >= sizeof(__le64) ? vmp_cursor_u64(c) : 0;
 	return m->file && m->build_id_len <= VMPROF_BUILD_ID_MAX &&
 	       path_len < VMPROF_PATH_BYTES_MAX;
 }

@@ -105,6 +105,7 @@ struct vmp_msg_file {
 	uint32_t build_id_len;		/* <= VMPROF_BUILD_ID_MAX */
 	uint8_t build_id[VMPROF_BUILD_ID_MAX];
 	struct vmp_span path;		/* < VMPROF_PATH_BYTES_MAX */
+	uint64_t since_tsc;		/* 0 all mappings of it, or not told */
 };
 
 struct vmp_msg_lost {

@@ -77,6 +77,7 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 		return;
 	}
 	m->hellos++;
+	m->hello_tsc = h->tsc;
 	m->went_back += is_boot && !is_same;
 	for (i = 0; i < VMPROF_GLOST_NR; i++) {
 		m->lost[i] += m->lost_now[i];
@@ -98,41 +99,92 @@ static void on_hello(struct in *in, const struct vmp_msg_hello *h)
 		in->err = -ENOMEM;
 }
 
+#define LOOK_BACK	64	/* events for each that was told, and ... */
+#define LOOK_BACK_MIN	65536	/* ... so many in any case: nobody makes us look at all of them again and again */
+
 /* What makes a file the same file; without an inode (vdso) its path does */
 struct file_id {
 	uint64_t ino;
 	uint32_t epoch, dev_major, dev_minor, generation, path, pad;
 };
 
-static uint32_t file_number(struct in *in, uint32_t dev_major, uint32_t dev_minor,
-			    uint32_t generation, uint64_t ino, uint32_t path)
+static uint64_t key_of(const struct vmp_file *f)
+{
+	struct file_id id = {
+		.ino = f->ino, .epoch = f->epoch, .dev_major = f->dev_major, .dev_minor = f->dev_minor,
+		.generation = f->ino_generation, .path = f->ino ? 0 : f->path,
+	};
+
+	return vmp_hash_bytes(&id, sizeof(id));
+}
+
+/* From now on the inode is this file.  Return: its number */
+static uint32_t add_file(struct in *in, const struct vmp_file *f)
 {
 	struct vmp_machine *m = in->m;
-	struct vmp_file f = {
-		.epoch = m->boots.nr - 1, .dev_major = dev_major, .dev_minor = dev_minor,
-		.ino_generation = generation, .ino = ino, .path = path,
-	};
-	struct file_id id = {
-		.ino = ino, .epoch = f.epoch, .dev_major = dev_major, .dev_minor = dev_minor,
-		.generation = generation, .path = ino ? 0 : path,
-	};
-	uint64_t sum = vmp_hash_bytes(&id, sizeof(id));
-	uint32_t *n = vmp_hash_find(&m->by_inode, sum);
 
-	if (n)
-		return *n;
-	if (vmp_vec_push(&m->files, f) || vmp_hash_set(&m->by_inode, sum, m->files.nr - 1)) {
+	if (vmp_vec_push(&m->files, *f) || vmp_hash_set(&m->by_inode, key_of(f), m->files.nr - 1)) {
 		in->err = -ENOMEM;
 		return VMP_FILE_ANON;
 	}
 	return m->files.nr - 1;
 }
 
+static uint32_t file_number(struct in *in, uint32_t dev_major, uint32_t dev_minor,
+			    uint32_t generation, uint64_t ino, uint32_t path)
+{
+	const struct vmp_file f = {
+		.epoch = in->m->boots.nr - 1, .dev_major = dev_major, .dev_minor = dev_minor,
+		.ino_generation = generation, .ino = ino, .path = path,
+	};
+	uint32_t *n = vmp_hash_find(&in->m->by_inode, key_of(&f));
+
+	return n ? *n : add_file(in, &f);
+}
+
+/* The mappings of a file from a moment on are of another one, which was told later. */
+static void hand_over(struct in *in, uint32_t from, uint32_t to, uint64_t since_tsc)
+{
+	struct vmp_machine *m = in->m;
+	const struct vmp_guest_event *ev;
+	uint32_t i, j;
+
+	for (i = m->events.nr; i-- && m->looked_back < LOOK_BACK_MIN + LOOK_BACK * (uint64_t)m->events.nr; m->looked_back++) {
+		ev = &m->events.v[i];
+		if (ev->epoch != m->boots.nr - 1)
+			break;
+		if (!ev->nr_maps)
+			continue;
+		if (ev->tsc < since_tsc)
+			break;
+		for (j = 0; j < ev->nr_maps; j++)
+			if (m->maps.v[ev->map + j].file == from)
+				m->maps.v[ev->map + j].file = to;
+	}
+}
+
+/* Since when the inode is another file than what was told of it before; 0: it is the same, or nobody knows */
+static uint64_t another_since(const struct vmp_machine *m, const struct vmp_file *f, const struct vmp_msg_file *msg)
+{
+	const uint32_t not_seen = VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED;
+
+	if (!f->handle || (f->flags | msg->flags) & not_seen)
+		return 0;
+	if (f->hello == m->hellos)
+		return f->handle == msg->file ? 0 : msg->since_tsc;
+	if (f->bytes == msg->bytes && f->build_id_len == msg->build_id_len &&
+	    !memcmp(f->build_id, msg->build_id, sizeof(f->build_id)))
+		return 0;
+	/* it was written while no agent told of it, or since then */
+	return msg->since_tsc ? msg->since_tsc : m->hello_tsc;
+}
+
 static void on_file(struct in *in, const struct vmp_msg_file *msg)
 {
 	const struct vmp_boot *b = boot(in);
-	struct vmp_file *f;
-	uint32_t n;
+	struct vmp_file *f, other;
+	uint64_t since_tsc;
+	uint32_t n, now;
 
 	if (!b)
 		return;
@@ -141,6 +193,15 @@ static void on_file(struct in *in, const struct vmp_msg_file *msg)
 	if (n == VMP_FILE_ANON)
 		return;
 	f = &in->m->files.v[n];
+	since_tsc = another_since(in->m, f, msg);
+	if (since_tsc) {
+		other = *f;
+		now = add_file(in, &other);
+		if (now == VMP_FILE_ANON)
+			return;
+		hand_over(in, n, now, since_tsc);
+		f = &in->m->files.v[now];
+	}
 	f->handle = msg->file;
 	f->hello = in->m->hellos;
 	f->flags = msg->flags;

@@ -25,7 +25,7 @@
 /* Number of the file behind an anonymous mapping */
 #define VMP_FILE_ANON	0
 
-/* A guest's file that is mapped somewhere, or that the agent told of */
+/* A guest's file that is mapped somewhere, or that the agent told of; one that is written over in place is another one */
 struct vmp_file {
 	uint32_t epoch;
 	uint32_t dev_major, dev_minor, ino_generation;
@@ -87,7 +87,8 @@ struct vmp_machine {
 	uint32_t tasks_state;	/* string number: why the driver did not look for tasks, or "on" */
 	uint32_t no_module;	/* VMPROF_HELLO_* of the last HELLO of an agent without its module ... */
 	uint32_t module_error;	/* ... and its errno */
-	uint32_t hellos;	/* conversations begun by the agent */
+	uint32_t hellos;	/* conversations begun by the agent ... */
+	uint64_t hello_tsc;	/* ... and the last HELLO's guest TSC */
 	uint32_t more_boots;	/* over VMP_BOOTS_MAX */
 	uint32_t went_back;	/* times that the guest went back in time within a boot */
 	uint64_t frames, bad_frames;
@@ -101,7 +102,8 @@ struct vmp_machine {
 	struct vmp_seen seen;
 	VMP_VEC(struct vmp_boot) boots;
 	VMP_VEC(struct vmp_file) files;		/* 0: VMP_FILE_ANON */
-	struct vmp_hash by_inode;
+	struct vmp_hash by_inode;		/* as it is now */
+	uint64_t looked_back;			/* events, for the mappings of files that are other ones now */
 	struct vmp_kernel_copy copy;		/* of the last boot's kernel */
 	struct vmp_jit jit;
 	VMP_VEC(struct vmp_guest_event) events;	/* until built */

@@ -297,7 +297,8 @@ struct vmprof_file {
 	__u8   build_id[VMPROF_BUILD_ID_MAX];
 	__le32 path_len;
 	__le32 reserved;
-	/* char path[path_len]; */
+	/* char path[path_len]; behind it, but for earlier packages, __le64 since_tsc: the first mapping of
+	   which all this is told, where the file was another one before; 0 it is told of all */
 };
 
 /* Causes of loss in the guest; count since HELLO (not since the last LOST) */

@@ -228,6 +228,21 @@ static inline void gen_file(struct gen *g, uint32_t file, uint64_t ino, uint64_t
 	gen_frame(g, VMPROF_MSG_FILE, &f, sizeof(f), path, strlen(path));
 }
 
+/* The file is another one since the mapping of @since; told in full bytes, as the daemon does, or cut */
+static inline void gen_file_since(struct gen *g, uint32_t file, uint64_t ino, uint64_t bytes, uint64_t since, const char *path)
+{
+	struct vmprof_file f = {
+		.file = file, .ino = ino, .dev_major = 8, .dev_minor = 1, .bytes = bytes,
+		.path_len = (uint32_t)strlen(path),
+	};
+	char tail[256];
+	const uint64_t tsc = since ? since + g->offset : 0;
+
+	memcpy(tail, path, strlen(path));
+	memcpy(tail + strlen(path), &tsc, sizeof(tsc));
+	gen_frame(g, VMPROF_MSG_FILE, &f, sizeof(f), tail, strlen(path) + sizeof(tsc));
+}
+
 static inline void gen_ksyms(struct gen *g, const char *text)
 {
 	struct vmprof_ksyms k = { .total = strlen(text) };

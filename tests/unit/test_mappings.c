@@ -215,13 +215,76 @@ static void test_no_agent(void **state)
 	assert_int_equal(domain("web01")->with_process, 0);
 }
 
+/* Size of the file that lies at CODE in the process that has this CR3 then; 0: nothing does */
+static uint64_t bytes_at(uint64_t cr3, uint64_t tsc)
+{
+	const struct vmp_machine *vm = &model->vms.v[0];
+	const uint32_t image = vmp_space_owner(&vm->space, cr3, tsc);
+	const struct vmp_map *map;
+
+	assert_int_not_equal(image, VMP_NONE);
+	map = vmp_space_map(&vm->space, image, vmp_space_version(&vm->space, image, tsc), CODE);
+	return map ? vm->files.v[map->file].bytes : 0;
+}
+
+/* One that is written over in place is another file for who maps it from then on, and the old one for who did before */
+static void test_written_over(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "old");
+	gen_map(&g, 2100, CR3_A, 10, PROG, 100, "/tmp/x");
+	gen_file_since(&g, 1, 100, 1000, 0, "/tmp/x");
+	start_program(3000, CR3_B, 11, "new");
+	gen_map(&g, 3100, CR3_B, 11, PROG, 100, "/tmp/x");
+	gen_exit(&g, 3200, CR3_B, 11, "new", 0x400000, 0x500000, 100, "/tmp/x");
+	gen_map(&g, 3300, CR3_A, 10, 0x900000, 0xa00000, 0, 101, "/lib/other.so");
+	gen_file_since(&g, 2, 101, 1000, 0, "/lib/other.so");
+	gen_file_since(&g, 3, 100, 2000, 3100, "/tmp/x");	/* when it was looked at */
+	/* an agent that was begun again tells of all files anew: of this one, that it was written meanwhile */
+	gen_hello(&g, 4000, 1, 0);
+	start_program(4100, CR3_C, 12, "newest");
+	gen_map(&g, 4200, CR3_C, 12, PROG, 100, "/tmp/x");
+	gen_file_since(&g, 3, 100, 3000, 0, "/tmp/x");
+	/* the same once more is the same; and so is one of which nobody says since when */
+	gen_map(&g, 5000, CR3_C, 12, PROG, 100, "/tmp/x");
+	gen_file_since(&g, 3, 100, 3000, 4900, "/tmp/x");
+	gen_map(&g, 6000, CR3_C, 12, PROG, 100, "/tmp/x");
+	finish();
+	assert_int_equal(model->vms.v[0].files.nr, 1 + 4);
+	assert_int_equal(bytes_at(CR3_A, 2500), 1000);
+	assert_int_equal(bytes_at(CR3_A, 3900), 1000);
+	assert_int_equal(bytes_at(CR3_B, 3150), 2000);
+	assert_int_equal(bytes_at(CR3_C, 4300), 3000);
+	assert_int_equal(bytes_at(CR3_C, 6100), 3000);
+}
+
+/* Whoever tells of change after change makes nobody look at all that was told, each time */
+static void test_written_over_and_over(void **state)
+{
+	const struct vmp_machine *vm;
+	uint32_t i;
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(2000, CR3_A, 10, "old");
+	for (i = 0; i < 3000; i++)
+		gen_map(&g, 2100 + i, CR3_A, 10, PROG, 100, "/tmp/x");
+	for (i = 1; i <= 300; i++)
+		gen_file_since(&g, i, 100, i, 1, "/tmp/x");
+	finish();
+	vm = &model->vms.v[0];
+	assert_int_equal(vm->files.nr, 1 + 300);
+	assert_in_range(vm->looked_back, 65536, 65536 + 64 * 4000);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit), T(test_exit_without_maps),
-		T(test_maps_after_exec), T(test_kernel), T(test_no_agent),
+		T(test_maps_after_exec), T(test_written_over), T(test_written_over_and_over), T(test_kernel), T(test_no_agent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
