@@ -116,14 +116,17 @@ static void note_new(struct vmp_files *files, const struct vmp_msg_map *map, uin
 
 /* The last mapping that was seen is the way to open it, with the path that it has there. */
 static void note_known(struct vmp_files *files, struct vmp_file *f, const struct vmp_msg_map *map,
-		       uint64_t now_ms)
+		       enum vmp_files_heard heard, uint64_t now_ms)
 {
 	char *path;
 
 	f->start = map->start;
 	f->end = map->end;
 	f->tgid = map->tgid;
-	if (f->waits || now_ms - f->checked_ms < VMP_FILES_CHECK_MS)
+	f->unsure |= heard != VMP_FILES_TOLD;
+	/* one that could not be opened may be opened now */
+	if (f->waits || (!f->unsure && !f->flags) ||
+	    (heard != VMP_FILES_FRESH && now_ms - f->checked_ms < VMP_FILES_CHECK_MS))
 		return;
 	path = path_of(files, map);
 	if (!path)
@@ -131,10 +134,13 @@ static void note_known(struct vmp_files *files, struct vmp_file *f, const struct
 	free(f->path);
 	f->path = path;
 	f->checked_ms = now_ms;
+	f->unsure = 0;
+	f->asked_tsc = map->tsc;
 	enqueue(files, (uint32_t)(f - files->file) + 1);
 }
 
-void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
+void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, enum vmp_files_heard heard,
+		    uint64_t now_ms)
 {
 	struct vmp_file *known;
 
@@ -142,7 +148,7 @@ void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint
 		return;
 	known = find(files, map);
 	if (known)
-		note_known(files, known, map, now_ms);
+		note_known(files, known, map, heard, now_ms);
 	else if (files->nr == VMP_FILES_MAX)
 		files->overflow++;
 	else
@@ -229,6 +235,7 @@ void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp
 	if (f.flags || (known->bytes == f.bytes && known->mtime_ns == f.mtime_ns && !known->flags))
 		return;
 	f.path = strdup(known->path);
+	f.since_tsc = known->asked_tsc;
 	if (f.path)
 		add(files, bucket_of(files, &same), &f);
 	else

@@ -17,7 +17,7 @@
 #include "read.h"
 
 #define VMP_FILES_MAX		32768U		/* entries */
-#define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this */
+#define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this, where nobody says that it is as it was */
 
 struct vmp_file {
 	uint32_t flags;			/* VMPROF_FILE_* */
@@ -26,6 +26,8 @@ struct vmp_file {
 	uint64_t ino;
 	uint64_t bytes;
 	uint64_t mtime_ns;
+	uint64_t since_tsc;		/* the first mapping of it as it is; 0 all of them */
+	uint64_t asked_tsc;		/* the mapping for which it is looked at */
 	uint64_t checked_ms;
 	struct vmp_build_id id;
 	char *path;
@@ -35,6 +37,7 @@ struct vmp_file {
 	uint32_t same_hash;		/* handle of the next entry in the chain; 0 none */
 	uint32_t next_waiting;		/* the same for those that wait to be looked at */
 	uint8_t waits;			/* to be looked at, or the child does it now */
+	uint8_t unsure;			/* it may have been written since */
 	uint8_t looked_at;		/* once at least: what is known of it holds */
 };
 
@@ -53,13 +56,22 @@ void vmp_files_init(struct vmp_files *files);
 /** vmp_files_clear() - Forget all; handles start from 1 again. */
 void vmp_files_clear(struct vmp_files *files);
 
+/* What is known of the file behind a map */
+enum vmp_files_heard {
+	VMP_FILES_UNSURE,		/* nobody says anything */
+	VMP_FILES_TOLD,			/* it was told before, and not written since */
+	VMP_FILES_FRESH,		/* it was not told before, or was written since */
+};
+
 /**
  * vmp_files_note() - A map goes to the host: know the file behind it.
  * @now_ms: A clock that does not go back.
  *
- * Where it is new or was not looked at for a while, it waits to be looked at.
+ * Where it is new, was written or, of those that nobody is sure of, was not looked at for a while, it
+ * waits to be looked at.
  */
-void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms);
+void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, enum vmp_files_heard heard,
+		    uint64_t now_ms);
 
 /**
  * vmp_files_tell_id() - The kernel told the build-id of the file behind a map that was noted.

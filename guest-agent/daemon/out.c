@@ -90,13 +90,13 @@ int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov,
 	return ret;
 }
 
-int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr, uint64_t now_ms)
+int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr)
 {
 	const int first = !vmp_out_pending(out);
 	int ret = take(out, type, iov, nr);
 
 	if (!ret && first)
-		out->due_ms = now_ms + VMP_OUT_HOLD_MS;
+		out->due_ms = out->wrote_ms + VMP_OUT_HOLD_MS;
 	return ret;
 }
 
@@ -183,6 +183,7 @@ int vmp_out_flush(struct vmp_out *out, int fd, uint64_t now_ms)
 		if (out->full)
 			return 1;
 		advance(out, (size_t)n);
+		out->wrote_ms = now_ms;
 	}
 	return 0;
 }

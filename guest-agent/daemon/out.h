@@ -9,7 +9,7 @@
  *
  * Each write makes the guest exit, and wakes its QEMU and the host's collector, whatever its
  * length.  So frames that nobody waits for stay here until there is a whole write of them, or the
- * oldest has waited VMP_OUT_HOLD_MS.  A frame that cannot wait takes along what lies before it.
+ * last write was VMP_OUT_HOLD_MS ago.  A frame that cannot wait takes along what lies before it.
  */
 #ifndef VMP_OUT_H
 #define VMP_OUT_H
@@ -23,13 +23,14 @@
 #define VMP_OUT_BYTES		(8 * VMP_FRAME_BYTES_MAX)
 #define VMP_OUT_BULK_BELOW	(64U << 10)	/* bulk joins only below this fill */
 #define VMP_OUT_BULK_PAYLOAD	(32U << 10)	/* largest bulk payload that we build */
-#define VMP_OUT_HOLD_MS		100		/* frames that can wait go out at the latest then */
+#define VMP_OUT_HOLD_MS		100		/* between writes of frames that can wait */
 
 struct vmp_out {
 	uint8_t *buf;			/* VMP_OUT_BYTES */
 	size_t begin, end;		/* bytes not written yet */
 	size_t current;			/* unwritten rest of a frame that is partly out */
 	uint64_t due_ms;		/* what waits goes out then, 0 at once */
+	uint64_t wrote_ms;		/* the last write */
 	int full;			/* the port took no more */
 	uint32_t seq;
 	uint64_t credit;		/* bulk payload bytes that the host still takes */
@@ -59,11 +60,8 @@ int vmp_out_has_room(const struct vmp_out *out, size_t len);
  */
 int vmp_out_put(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr);
 
-/**
- * vmp_out_put_later() - As vmp_out_put(), but the frame waits for others.
- * @now_ms: A clock that does not go back.
- */
-int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr, uint64_t now_ms);
+/** vmp_out_put_later() - As vmp_out_put(), but the frame waits for others. */
+int vmp_out_put_later(struct vmp_out *out, unsigned int type, const struct iovec *iov, int nr);
 
 /** vmp_out_bulk_room() - Payload bytes that a bulk frame may have now; 0 none. */
 size_t vmp_out_bulk_room(const struct vmp_out *out);
@@ -82,7 +80,7 @@ int vmp_out_wait_ms(const struct vmp_out *out, uint64_t now_ms);
 
 /**
  * vmp_out_flush() - Write what @fd (non-blocking) takes of what has waited long enough.
- * @now_ms: As for vmp_out_put_later(); UINT64_MAX: nothing waits any longer.
+ * @now_ms: A clock that does not go back; UINT64_MAX: nothing waits any longer, and this is the last.
  *
  * Return: 0 nothing more is to be written now, 1 the port takes no more now, -errno.
  */

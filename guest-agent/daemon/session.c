@@ -129,8 +129,7 @@ static int put_event(struct vmp_session *s, unsigned int type, const void *paylo
 {
 	const struct iovec iov = { (void *)payload, len };
 
-	return can_wait(type) ? vmp_out_put_later(&s->out, type, &iov, 1, vmp_now_ms()) :
-				vmp_out_put(&s->out, type, &iov, 1);
+	return can_wait(type) ? vmp_out_put_later(&s->out, type, &iov, 1) : vmp_out_put(&s->out, type, &iov, 1);
 }
 
 static void explain_no_module(const struct vmp_session *s)
@@ -381,21 +380,22 @@ static int wants_jit(const struct vmp_session *s)
 	return s->host_version >= JIT_VERSION;
 }
 
-static void note_map(struct vmp_session *s, const struct vmp_msg_map *map)
+static void note_map(struct vmp_session *s, const struct vmp_msg_map *map, enum vmp_files_heard heard)
 {
-	vmp_files_note(&s->files, map, vmp_now_ms());
+	vmp_files_note(&s->files, map, heard, vmp_now_ms());
 	if (wants_jit(s))
 		vmp_jit_note(&s->jit, map);
 }
 
-static void note(struct vmp_session *s, struct vmp_agent_msg *m)
+/* @heard: Of the files behind its maps. */
+static void note(struct vmp_session *s, struct vmp_agent_msg *m, enum vmp_files_heard heard)
 {
 	struct vmp_msg_map map;
 
 	if (m->type == VMPROF_MSG_MAP)
-		note_map(s, &m->map);
+		note_map(s, &m->map, heard);
 	while (m->type == VMPROF_MSG_EXIT && vmp_agent_msg_next_map(&m->proc, &map))
-		vmp_files_note(&s->files, &map, vmp_now_ms());
+		vmp_files_note(&s->files, &map, heard, vmp_now_ms());
 	if (m->type == VMPROF_MSG_EXEC ||
 	    (m->type == VMPROF_MSG_EXIT && m->proc.flags & VMPROF_PROC_LAST))
 		vmp_jit_ended(&s->jit, m->proc.tgid);
@@ -416,8 +416,8 @@ static int tell_no_tasks(struct vmp_session *s)
 	return ret;
 }
 
-/* Pass one message on.  Return: 0 or -ENOBUFS (later). */
-static int carry(struct vmp_session *s, unsigned int type, const void *payload, size_t len)
+/* Pass one message on; @heard: see note().  Return: 0 or -ENOBUFS (later). */
+static int carry(struct vmp_session *s, unsigned int type, const void *payload, size_t len, enum vmp_files_heard heard)
 {
 	struct vmp_agent_msg msg;
 	int ret;
@@ -432,7 +432,7 @@ static int carry(struct vmp_session *s, unsigned int type, const void *payload, 
 	s->tasks_told |= type == VMPROF_MSG_TASKS;
 	if (vmp_agent_msg_parse(type, payload, len, &msg))
 		return 0;
-	note(s, &msg);
+	note(s, &msg, heard);
 	if (type == VMPROF_MSG_SNAP_END)
 		on_snapshot_end(s);
 	return 0;
@@ -443,12 +443,15 @@ static int put_files(struct vmp_session *s)
 {
 	const struct vmp_file *f;
 	struct vmprof_file msg;
-	struct iovec iov[2];
+	struct iovec iov[3];
+	__le64 since_tsc;
 
 	while ((f = vmp_files_unsent(&s->files, &msg))) {
 		iov[0] = (struct iovec){ &msg, sizeof(msg) };
 		iov[1] = (struct iovec){ f->path, le32toh(msg.path_len) };
-		if (vmp_out_put_later(&s->out, VMPROF_MSG_FILE, iov, 2, vmp_now_ms()))
+		since_tsc = htole64(f->since_tsc);
+		iov[2] = (struct iovec){ &since_tsc, sizeof(since_tsc) };
+		if (vmp_out_put_later(&s->out, VMPROF_MSG_FILE, iov, 3))
 			return 0;
 		vmp_files_sent(&s->files);
 	}
@@ -467,9 +470,13 @@ static int refill(struct vmp_session *s)
 		vmp_log(VMP_LOG_ERROR, "reading /dev/vmprof_guest failed: %s", strerror((int)-n));
 	s->records_at = 0;
 	s->records_end = n > 0 ? (size_t)n : 0;
-	if (n > 0)
-		s->gather_until_ms = vmp_now_ms() + GATHER_MS;
 	return n > 0;
+}
+
+static enum vmp_files_heard heard_of(const struct vmpg_record *rec)
+{
+	return rec->flags & VMPG_RECORD_TOLD ? VMP_FILES_TOLD :
+	       rec->flags & VMPG_RECORD_FRESH ? VMP_FILES_FRESH : VMP_FILES_UNSURE;
 }
 
 /* Carry one record of the module.  Return: 1, 0 none now, -ENOBUFS no room. */
@@ -481,7 +488,10 @@ static int carry_record(struct vmp_session *s)
 	if (!refill(s))
 		return 0;
 	memcpy(&rec, s->records + s->records_at, sizeof(rec));
-	ret = carry(s, rec.type, s->records + s->records_at + sizeof(rec), rec.len);
+	/* the module itself keeps together what need not be looked at */
+	if (heard_of(&rec) != VMP_FILES_TOLD)
+		s->gather_until_ms = vmp_now_ms() + GATHER_MS;
+	ret = carry(s, rec.type, s->records + s->records_at + sizeof(rec), rec.len, heard_of(&rec));
 	if (ret == -ENOBUFS)
 		return ret;
 	s->records_at += sizeof(rec) + ((rec.len + 7U) & ~7U);
@@ -509,7 +519,7 @@ static int carry_without_module(struct vmp_session *s)
 	if (!s->procfs_msg_waits && !next_without_module(s))
 		return 0;
 	s->procfs_msg_waits = 1;
-	if (carry(s, s->procfs_msg.type, s->procfs_msg.payload, s->procfs_msg.len))
+	if (carry(s, s->procfs_msg.type, s->procfs_msg.payload, s->procfs_msg.len, VMP_FILES_UNSURE))
 		return -ENOBUFS;
 	note_kernels_id(s, &s->procfs_msg);
 	s->procfs_msg_waits = 0;

@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
+#include "known.h"
 #include "lost.h"
 #include "maps.h"
 #include "task.h"
@@ -82,12 +83,27 @@ static void scratch_put(struct scratch *s)
 	preempt_enable();
 }
 
+/*
+ * @told: Of the files behind it, if there are any.
+ * @anon: A process may make code there, of whose names the reader has to get hold while it lives.
+ */
+static void put_mapped(u16 type, void *payload, u32 len, __le64 *tsc, bool told, bool anon)
+{
+	struct vmpg_put put = {
+		.type = type, .flags = told ? VMPG_RECORD_TOLD : VMPG_RECORD_FRESH, .can_wait = told && !anon,
+		.len = len, .payload = payload, .tsc = tsc,
+	};
+
+	if (!vmpg_ring_put(events_ring, &put))
+		return;
+	vmpg_lost(VMPROF_GLOST_RING);
+	if (!told)
+		vmpg_known_forget();
+}
+
 static void put(u16 type, void *payload, u32 len, __le64 *tsc)
 {
-	struct vmpg_put put = { .type = type, .len = len, .payload = payload, .tsc = tsc };
-
-	if (vmpg_ring_put(events_ring, &put))
-		vmpg_lost(VMPROF_GLOST_RING);
+	put_mapped(type, payload, len, tsc, true, false);
 }
 
 static void put_task(u16 type, const struct task_struct *task, const struct mm_struct *mm,
@@ -139,6 +155,7 @@ void vmpg_event_map(struct vm_area_struct *vma)
 	struct vmprof_map *map;
 	struct vmpg_view view;
 	struct scratch *s;
+	bool told;
 	int len;
 
 	if (!(vma->vm_flags & VM_EXEC) || !READ_ONCE(events_on))
@@ -148,8 +165,8 @@ void vmpg_event_map(struct vm_area_struct *vma)
 		return;
 	view = (struct vmpg_view){ .tgid = current->tgid, .path = s->path };
 	map = (struct vmprof_map *)s->payload;
-	len = vmpg_map_fill(&view, vma, map, sizeof(s->payload));
-	put(VMPROF_MSG_MAP, map, len, &map->tsc);
+	len = vmpg_map_fill(&view, vma, map, sizeof(s->payload), &told);
+	put_mapped(VMPROF_MSG_MAP, map, len, &map->tsc, told, le16_to_cpu(map->flags) & VMPROF_MAP_ANON);
 	scratch_put(s);
 }
 
@@ -208,7 +225,7 @@ void vmpg_event_exec_done(void)
 		for (; walk.nr; walk.nr--) {
 			map = (struct vmprof_map *)(s->payload + at);
 			len = sizeof(*map) + le32_to_cpu(map->path_len);
-			put(VMPROF_MSG_MAP, map, len, &map->tsc);
+			put_mapped(VMPROF_MSG_MAP, map, len, &map->tsc, walk.told, walk.anon);
 			at += ALIGN(len, 8);
 		}
 	}
@@ -240,6 +257,6 @@ void vmpg_event_exit(bool last)
 		flags |= VMPROF_PROC_NO_MAPS;
 	vmpg_task_fill(proc, current, current->mm, flags);
 	proc->nr_maps = cpu_to_le32(walk.nr);
-	put(VMPROF_MSG_EXIT, proc, sizeof(*proc) + walk.bytes, &proc->tsc);
+	put_mapped(VMPROF_MSG_EXIT, proc, sizeof(*proc) + walk.bytes, &proc->tsc, !walk.nr || walk.told, walk.anon);
 	scratch_put(s);
 }

@@ -7,7 +7,9 @@
  * One process opens the device at a time.  read() gives whole records, as many
  * as fit, each a struct vmpg_record and a payload padded to 8 bytes; the
  * payload is that of include/vmprof/agent_proto.h, ready to be sent.  poll()
- * says when there is one.  Records come in the order of their TSC, over all
+ * says when they are to be read: at once where the reader has something to look at
+ * before it is gone, or a quarter of the ring is used; else VMPG_LATE_MS after the
+ * first of them was written.  Records come in the order of their TSC, over all
  * CPUs: the TSC is read under the lock that gives the record its place.
  *
  *   QUERY     what the module is and what the machine is like
@@ -64,8 +66,14 @@ struct vmpg_symbol {
 struct vmpg_record {
 	__u32 len;		/* of the payload, without padding; <= VMPROF_FRAME_MAX */
 	__u16 type;		/* enum vmprof_msg */
-	__u16 reserved;
+	__u16 flags;		/* VMPG_RECORD_* */
 };
+
+/* vmpg_record.flags */
+#define VMPG_RECORD_TOLD	(1U << 0)	/* records before told of the files behind its mappings, which were not written since */
+#define VMPG_RECORD_FRESH	(1U << 1)	/* ... of one of them none did, or it was */
+
+#define VMPG_LATE_MS		100
 
 #define VMPG_IOC_QUERY		_IOR('V', 0x40, struct vmpg_query)
 #define VMPG_IOC_START		_IO('V', 0x41)

@@ -69,7 +69,7 @@ static __poll_t guest_poll(struct file *file, poll_table *wait)
 	struct vmpg_ring *ring = vmpg_session_ring();
 
 	poll_wait(file, &ring->readable, wait);
-	return vmpg_ring_empty(ring) ? 0 : EPOLLIN | EPOLLRDNORM;
+	return vmpg_ring_is_due(ring) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 static void fill_query(struct vmpg_query *q)

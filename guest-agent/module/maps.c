@@ -13,6 +13,7 @@
 #include <asm/page.h>
 
 #include "compat/compat.h"
+#include "known.h"
 #include "lost.h"
 
 u64 vmpg_mm_cr3(const struct mm_struct *mm)
@@ -71,7 +72,7 @@ static u16 prot_bits(unsigned long vm_flags)
 
 /* Which file, or which other thing, lies behind the mapping */
 static const char *fill_backing(const struct vmpg_view *view, struct vm_area_struct *vma,
-				struct vmprof_map *map, u16 *flags)
+				struct vmprof_map *map, u16 *flags, bool *told)
 {
 	const struct inode *inode;
 
@@ -82,20 +83,23 @@ static const char *fill_backing(const struct vmpg_view *view, struct vm_area_str
 		map->dev_minor = cpu_to_le32(MINOR(inode->i_sb->s_dev));
 		map->ino_generation = cpu_to_le32(inode->i_generation);
 		map->pgoff = cpu_to_le64((u64)vma->vm_pgoff << PAGE_SHIFT);
+		*told = vmpg_known_file(inode);
 		return file_name(view, vmpg_file_path(vma->vm_file), flags);
 	}
 	if (!is_vdso(vma)) {
 		*flags |= VMPROF_MAP_ANON;
+		*told = true;
 		return "";
 	}
 	*flags |= VMPROF_MAP_VDSO;
+	*told = vmpg_known_vdso(vma->vm_end <= SZ_4G);
 	/* not the object that 64-bit processes have: see the agent's files.c */
 	map->ino_generation = cpu_to_le32(vma->vm_end <= SZ_4G);
 	return "[vdso]";
 }
 
 int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma,
-		  void *dst, u32 room)
+		  void *dst, u32 room, bool *told)
 {
 	struct vmprof_map *map = dst;
 	const char *path;
@@ -111,7 +115,7 @@ int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma,
 	map->end = cpu_to_le64(vma->vm_end);
 	map->tgid = cpu_to_le32(view->tgid);
 	map->prot = cpu_to_le16(prot_bits(vma->vm_flags));
-	path = fill_backing(view, vma, map, &flags);
+	path = fill_backing(view, vma, map, &flags, told);
 	map->flags = cpu_to_le16(flags);
 
 	len = strlen(path);
@@ -133,17 +137,20 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *mm,
 {
 	VMA_ITERATOR(vmi, mm, walk->next);
 	struct vm_area_struct *vma;
+	bool told;
 	int len;
 
 	walk->bytes = 0;
 	walk->nr = 0;
 	walk->more = false;
+	walk->told = true;
+	walk->anon = false;
 	for_each_vma(vmi, vma) {
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		len = walk->nr == walk->nr_max ? -ENOSPC :
 		      vmpg_map_fill(view, vma, walk->dst + walk->bytes,
-				    walk->room - walk->bytes);
+				    walk->room - walk->bytes, &told);
 		if (len < 0 || walk->room - walk->bytes < ALIGN(len, 8)) {
 			walk->next = vma->vm_start;
 			walk->more = true;
@@ -151,6 +158,8 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *mm,
 		}
 		memset(walk->dst + walk->bytes + len, 0, ALIGN(len, 8) - len);
 		walk->bytes += ALIGN(len, 8);
+		walk->told &= told;
+		walk->anon |= !vma->vm_file && !is_vdso(vma);
 		walk->nr++;
 	}
 }

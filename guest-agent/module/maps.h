@@ -33,11 +33,12 @@ u64 vmpg_mm_cr3(const struct mm_struct *mm);
  * vmpg_map_fill() - One mapping as struct vmprof_map with its path.
  * @dst:  Where to.
  * @room: Bytes there.
+ * @told: Was the file behind it told before, and is as it was (known.h)?  Yes where there is none.
  *
  * Return: bytes written, not padded, or -ENOSPC.
  */
 int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma,
-		  void *dst, u32 room);
+		  void *dst, u32 room, bool *told);
 
 /* A walk over executable mappings into a buffer */
 struct vmpg_walk {
@@ -49,6 +50,8 @@ struct vmpg_walk {
 	u32 bytes;		/* written; each mapping padded to 8 */
 	u32 nr;
 	bool more;		/* did not all fit: go on from next */
+	bool told;		/* all files behind them were told before */
+	bool anon;		/* there is one without a file */
 };
 
 /** vmpg_maps_walk() - As many executable mappings of @mm as fit, from @walk->next on. */

@@ -2,16 +2,45 @@
 /* ring.c - the one bounded ring between the probes and the reader; barriers: see ring.h. */
 #include "ring.h"
 
+#include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <asm/msr.h>
 
+/* More than this is not left to wait */
+static u32 much(const struct vmpg_ring *ring)
+{
+	return ring->size / 4;
+}
+
+/* Pairs with the writer's release: who sees a record sees whether it is due */
+static bool is_due(const struct vmpg_ring *ring)
+{
+	u64 head = smp_load_acquire(&ring->head), tail = READ_ONCE(ring->tail);
+
+	return head != tail && ((s64)(READ_ONCE(ring->due) - tail) > 0 || head - tail > much(ring));
+}
+
 static void wake_reader(struct irq_work *work)
 {
 	struct vmpg_ring *ring = container_of(work, struct vmpg_ring, wake);
 
-	wake_up_interruptible(&ring->readable);
+	if (vmpg_ring_is_due(ring))
+		wake_up_interruptible(&ring->readable);
+}
+
+/* All that was written until now is due. */
+static void on_late(struct work_struct *work)
+{
+	struct vmpg_ring *ring = container_of(to_delayed_work(work), struct vmpg_ring, late);
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&ring->lock, irq);
+	WRITE_ONCE(ring->due, ring->head);
+	raw_spin_unlock_irqrestore(&ring->lock, irq);
+	if (is_due(ring))
+		wake_up_interruptible(&ring->readable);
 }
 
 int vmpg_ring_init(struct vmpg_ring *ring, u32 bytes)
@@ -24,6 +53,8 @@ int vmpg_ring_init(struct vmpg_ring *ring, u32 bytes)
 	ring->size = bytes;
 	ring->head = 0;
 	ring->tail = 0;
+	ring->due = 0;
+	INIT_DELAYED_WORK(&ring->late, on_late);
 	init_irq_work(&ring->wake, wake_reader);
 	init_waitqueue_head(&ring->readable);
 	init_waitqueue_head(&ring->room);
@@ -35,6 +66,7 @@ void vmpg_ring_free(struct vmpg_ring *ring)
 	if (!ring->data)
 		return;
 	irq_work_sync(&ring->wake);
+	cancel_delayed_work_sync(&ring->late);
 	vfree(ring->data);
 	ring->data = NULL;
 }
@@ -57,6 +89,15 @@ bool vmpg_ring_empty(const struct vmpg_ring *ring)
 	return smp_load_acquire(&ring->head) == READ_ONCE(ring->tail);
 }
 
+bool vmpg_ring_is_due(struct vmpg_ring *ring)
+{
+	if (is_due(ring))
+		return true;
+	if (!vmpg_ring_empty(ring))
+		schedule_delayed_work(&ring->late, msecs_to_jiffies(VMPG_LATE_MS));
+	return false;
+}
+
 static void copy_in(struct vmpg_ring *ring, u64 pos, const void *src, u32 len)
 {
 	u32 at = pos & (ring->size - 1);
@@ -68,7 +109,7 @@ static void copy_in(struct vmpg_ring *ring, u64 pos, const void *src, u32 len)
 
 int vmpg_ring_put(struct vmpg_ring *ring, const struct vmpg_put *put)
 {
-	struct vmpg_record rec = { .len = put->len, .type = put->type };
+	struct vmpg_record rec = { .len = put->len, .type = put->type, .flags = put->flags };
 	unsigned long irq;
 	int ret = 0;
 
@@ -82,12 +123,15 @@ int vmpg_ring_put(struct vmpg_ring *ring, const struct vmpg_put *put)
 		/* records are 8-byte aligned: a header never wraps */
 		copy_in(ring, ring->head, &rec, sizeof(rec));
 		copy_in(ring, ring->head + sizeof(rec), put->payload, put->len);
+		if (!put->can_wait)
+			WRITE_ONCE(ring->due, ring->head + record_bytes(put->len));
 		/* the record is complete before the reader sees it */
 		smp_store_release(&ring->head, ring->head + record_bytes(put->len));
 	}
 	raw_spin_unlock_irqrestore(&ring->lock, irq);
 
-	if (!ret && wq_has_sleeper(&ring->readable))
+	/* not here, for any lock may be held; a reader that does not wait yet sees to it when it will */
+	if (!ret && wq_has_sleeper(&ring->readable) && (!delayed_work_pending(&ring->late) || is_due(ring)))
 		irq_work_queue(&ring->wake);
 	return ret;
 }

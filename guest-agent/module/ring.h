@@ -9,6 +9,10 @@
  *     load-acquire tail                load-acquire head
  *     copy record in                   copy records out
  *     store-release head               store-release tail
+ *
+ * Waking the reader costs more than a record does.  So it is woken at once only where the
+ * record is one that it has to look at soon, or much waits; else a while later, once for all that
+ * came meanwhile.
  */
 #ifndef VMPG_RING_H
 #define VMPG_RING_H
@@ -17,6 +21,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "guest_uapi.h"
 
@@ -26,7 +31,9 @@ struct vmpg_ring {
 	u32 size;			/* power of two */
 	u64 head;			/* bytes ever written */
 	u64 tail;			/* bytes ever read */
-	struct irq_work wake;		/* wakes the reader from any context */
+	u64 due;			/* head behind the last record that is to be read by now */
+	struct delayed_work late;	/* what waits is due then */
+	struct irq_work wake;		/* wakes the reader from any context, or sees to it that it is woken */
 	wait_queue_head_t readable;
 	wait_queue_head_t room;		/* a snapshot waits here */
 };
@@ -34,6 +41,8 @@ struct vmpg_ring {
 /* One record to be written */
 struct vmpg_put {
 	u16 type;			/* enum vmprof_msg */
+	u16 flags;			/* VMPG_RECORD_* */
+	bool can_wait;			/* the reader has nothing to look at */
 	u32 len;			/* bytes of payload */
 	const void *payload;
 	__le64 *tsc;			/* field of the payload, set to the TSC of its place */
@@ -68,6 +77,13 @@ bool vmpg_ring_has_room(const struct vmpg_ring *ring, u32 len, u32 keep_free);
 
 /** vmpg_ring_empty() - Nothing to read. */
 bool vmpg_ring_empty(const struct vmpg_ring *ring);
+
+/**
+ * vmpg_ring_is_due() - Is something to be read now?  Where something is to be read later,
+ * whoever waits in @ring->readable is woken then.
+ * Context: process.
+ */
+bool vmpg_ring_is_due(struct vmpg_ring *ring);
 
 /**
  * vmpg_ring_read() - Copy whole records to user space and free their room.

@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 
 #include "events.h"
+#include "known.h"
 #include "lost.h"
 #include "probes.h"
 #include "snapshot.h"
@@ -70,6 +71,7 @@ int vmpg_session_open(u32 ring_bytes)
 	ret = vmpg_events_init(&session.ring);
 	if (ret)
 		goto out_ring;
+	vmpg_known_forget();
 	for (i = 0; i < VMPROF_GLOST_NR; i++)
 		atomic64_set(&vmpg_lost_count[i], 0);
 	session.open = true;

@@ -21,6 +21,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "known.h"
 #include "maps.h"
 #include "probes.h"
 #include "task.h"
@@ -67,6 +68,9 @@ static int put(struct snapshot *snap, u16 type, const void *payload, u32 len, __
 		if (READ_ONCE(*snap->cancel))
 			return -ECANCELED;
 	}
+	/* a process that is no longer what it was, with files that were told by nobody then */
+	if (ret)
+		vmpg_known_forget();
 	return READ_ONCE(*snap->cancel) ? -ECANCELED : ret;
 }
 

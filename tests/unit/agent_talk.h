@@ -94,6 +94,7 @@ static struct {
 	int busy;			/* refuse further snapshots */
 	int start_error, snapshot_error;
 	int no_tasks;			/* it does not tell where the kernel keeps them */
+	uint16_t flags;			/* of the next records */
 	uint8_t ring[4 << 20];
 	size_t at, end;
 	struct vmpg_lost lost;
@@ -101,7 +102,7 @@ static struct {
 
 static inline void module_put(unsigned int type, const void *payload, uint32_t len)
 {
-	struct vmpg_record rec = { .len = len, .type = (uint16_t)type };
+	struct vmpg_record rec = { .len = len, .type = (uint16_t)type, .flags = module.flags };
 
 	memcpy(module.ring + module.end, &rec, sizeof(rec));
 	memcpy(module.ring + module.end + sizeof(rec), payload, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters,
- * steal and the vCPU that runs, and the guest module's ring and events take from the kernel, for user-space builds. The Makefile
+ * steal and the vCPU that runs, and the guest module's ring, events and known files take from the kernel, for user-space builds. The Makefile
  * makes each of the kernel's headers that they include of this one. A test defines the functions: processor,
  * MSRs, memory and perf are its own.
  */
@@ -257,6 +257,7 @@ static inline int atomic_cmpxchg(atomic_t *a, int from, int to)
 
 #define ilog2(n)		(31 - __builtin_clz(n))
 #define hash_32(n, bits)	((u32)(n) * 0x61c88647U >> (32 - (bits)))	/* <linux/hash.h> */
+#define hash_64(n, bits)	((u64)(n) * 0x61c8864680b583ebULL >> (64 - (bits)))
 #define init_waitqueue_head(w)		((w)->woken = 0)
 #define wq_has_sleeper(w)		1
 #define wake_up(w)			__atomic_fetch_add(&(w)->woken, 1, __ATOMIC_SEQ_CST)
@@ -274,7 +275,26 @@ struct irq_work {
 #define irq_work_queue(work)	((work)->func(work))
 #define irq_work_sync(work)	((void)(work))
 
+struct work_struct {
+	void (*func)(struct work_struct *work);
+};
+
+/* A test lets it run */
+struct delayed_work {
+	struct work_struct work;
+	int pending;
+};
+
+#define INIT_DELAYED_WORK(d, f)		((d)->work.func = (f), (d)->pending = 0)
+#define to_delayed_work(w)		container_of(w, struct delayed_work, work)
+#define delayed_work_pending(d)		READ_ONCE((d)->pending)
+#define schedule_delayed_work(d, ms)	((void)(ms), WRITE_ONCE((d)->pending, 1))
+#define cancel_delayed_work_sync(d)	((d)->pending = 0)
+#define msecs_to_jiffies(ms)		(ms)
+
 typedef struct { int taken; } raw_spinlock_t;
+
+#define DEFINE_RAW_SPINLOCK(name)	raw_spinlock_t name
 
 #define raw_spin_lock_init(lock)	((lock)->taken = 0)
 
@@ -331,6 +351,27 @@ struct vm_area_struct {
 	unsigned long vm_flags;
 };
 
+/* A file: what tells it from others, and when it was written */
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
+
+struct super_block {
+	u32 s_dev;
+};
+
+struct inode {
+	u64 i_ino, size;
+	u32 i_generation;
+	struct super_block *i_sb;
+	struct timespec64 mtime;
+};
+
+#define i_size_read(inode)	((inode)->size)
+#define vmpg_mtime(inode)	((inode)->mtime)
+#define VMPG_COMPAT_H
+
 struct linux_binprm {
 	struct mm_struct *mm;
 };
@@ -359,6 +400,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define kvfree(p)			free(p)
 #define cpu_to_le32(n)			(n)
 #define le32_to_cpu(n)			(n)
+#define le16_to_cpu(n)			(n)
 
 u64 rdtsc_ordered(void);
 unsigned long copy_to_user(void *to, const void *from, unsigned long n);

@@ -28,14 +28,23 @@ static struct vmp_worker worker;
 static struct vmp_read_request request;
 static struct vmp_read_answer answer;
 
-/* A map goes to the host, and the file is looked at as the child does it. */
-static void note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
+/* A map goes to the host, and the file is looked at as the child does it.  Return: how many were */
+static int note_as(struct vmp_files *files, const struct vmp_msg_map *map, enum vmp_files_heard heard, uint64_t now_ms)
 {
-	vmp_files_note(files, map, now_ms);
+	int looks = 0;
+
+	vmp_files_note(files, map, heard, now_ms);
 	while (vmp_files_ask(files, &request)) {
 		vmp_worker_do(&worker, &request, &answer);
 		vmp_files_answer(files, request.number, &answer);
+		looks++;
 	}
+	return looks;
+}
+
+static int note(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
+{
+	return note_as(files, map, VMP_FILES_UNSURE, now_ms);
 }
 
 /* Return: 0, or why no byte of it can be had */
@@ -135,6 +144,40 @@ static void test_once(void **state)
 	assert_int_equal(vmp_files_get(files, 1)->start, m.start);
 }
 
+/* Who is told that a file is as it was does not look; who is told that it was written does, at once */
+static void test_heard(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	uint64_t now_ms = 0;
+
+	assert_int_equal(note_as(files, &m, VMP_FILES_FRESH, now_ms), 1);
+	assert_int_equal(take_file(files, 1), 0);
+	for (; now_ms < 10 * VMP_FILES_CHECK_MS; now_ms += VMP_FILES_CHECK_MS / 2)
+		assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms), 0);
+	assert_int_equal(note_as(files, &m, VMP_FILES_FRESH, now_ms), 1);
+	assert_int_equal(note_as(files, &m, VMP_FILES_FRESH, now_ms), 1);
+	/* where nobody said anything meanwhile it is looked at, later */
+	assert_int_equal(note_as(files, &m, VMP_FILES_UNSURE, ++now_ms), 0);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms + VMP_FILES_CHECK_MS - 2), 0);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += VMP_FILES_CHECK_MS), 1);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += 2 * VMP_FILES_CHECK_MS), 0);
+	/* and where it was written while it waited to be looked at */
+	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms);
+	assert_true(vmp_files_ask(files, &request));
+	vmp_worker_do(&worker, &request, &answer);
+	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms);
+	vmp_files_answer(files, request.number, &answer);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms), 0);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += VMP_FILES_CHECK_MS), 1);
+	/* one that cannot be opened may be later */
+	rename(path, other);
+	m.ino++;
+	note_as(files, &m, VMP_FILES_FRESH, now_ms);
+	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += VMP_FILES_CHECK_MS), 1);
+	rename(other, path);
+}
+
 /* Written since: a new handle, and the old one no longer gives its bytes */
 static void test_rewritten(void **state)
 {
@@ -145,8 +188,11 @@ static void test_rewritten(void **state)
 	assert_int_equal(take_file(files, 1), 0);
 	assert_int_equal(read_byte(files, 1), 0);
 
+	assert_int_equal(vmp_files_get(files, 1)->since_tsc, 0);
 	write_file(path, "other and longer bytes");
+	m.tsc = 7000;
 	note(files, &m, VMP_FILES_CHECK_MS);
+	assert_int_equal(vmp_files_get(files, 2)->since_tsc, 7000);
 	assert_int_equal(take_file(files, 2), 0);
 	vmp_worker_clear(&worker);
 	assert_int_equal(read_byte(files, 1), -ESTALE);
@@ -268,9 +314,9 @@ static void test_waiting(void **state)
 	struct vmprof_file msg;
 
 	n.ino++;
-	vmp_files_note(files, &m, 0);
-	vmp_files_note(files, &n, 0);
-	vmp_files_note(files, &m, 2 * VMP_FILES_CHECK_MS);	/* it waits already */
+	vmp_files_note(files, &m, VMP_FILES_UNSURE, 0);
+	vmp_files_note(files, &n, VMP_FILES_UNSURE, 0);
+	vmp_files_note(files, &m, VMP_FILES_UNSURE, 2 * VMP_FILES_CHECK_MS);	/* it waits already */
 	assert_null(vmp_files_unsent(files, &msg));
 	assert_true(vmp_files_ask(files, &request));
 	assert_int_equal(request.number, 1);
@@ -297,7 +343,7 @@ static void test_full(void **state)
 	m.path = (struct vmp_span){ "x", 1 };
 	for (i = 0; i < VMP_FILES_MAX + 3; i++) {
 		m.ino++;
-		vmp_files_note(files, &m, 0);
+		vmp_files_note(files, &m, VMP_FILES_UNSURE, 0);
 	}
 	assert_int_equal(files->nr, VMP_FILES_MAX);
 	assert_int_equal(files->overflow, 3);
@@ -309,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_heard, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rewritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),

@@ -68,6 +68,28 @@ static void test_events_are_read_together(void **state)
 	assert_true(vmp_session_wants_records(&agent));
 }
 
+/* What the module keeps together itself is not waited for once more: each wait is a wake-up */
+static void test_told_is_not_gathered(void **state)
+{
+	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5), .comm = "sh" };
+
+	(void)state;
+	start(0);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	agent.gather_until_ms = 0;
+	module.flags = VMPG_RECORD_TOLD;
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	hear_type(VMPROF_MSG_FORK);
+	assert_int_equal(agent.gather_until_ms, 0);
+	assert_true(vmp_session_wants_records(&agent));
+	module.flags = VMPG_RECORD_FRESH;
+	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
+	hear_type(VMPROF_MSG_FORK);
+	assert_true(agent.gather_until_ms > 0);
+	module.flags = 0;
+}
+
 static void fork_of(uint32_t pid)
 {
 	struct vmprof_proc p = { .pid = htole32(pid), .tgid = htole32(pid), .comm = "sh" };
@@ -521,7 +543,7 @@ static void test_host_leaves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_conversation), T(test_events_are_read_together), T(test_few_writes), T(test_no_wait), T(test_early_stop), T(test_stop_of_nothing),
+		T(test_conversation), T(test_events_are_read_together), T(test_told_is_not_gathered), T(test_few_writes), T(test_no_wait), T(test_early_stop), T(test_stop_of_nothing),
 		T(test_restart), T(test_frozen_host), T(test_nonsense), T(test_no_objects), T(test_lost), T(test_speaks_first),
 		T(test_other_versions), T(test_old_host), T(test_old_host_7), T(test_tasks), T(test_tasks_lost), T(test_host_leaves),
 	};

@@ -33,8 +33,11 @@ atomic64_t vmpg_lost_count[VMPROF_GLOST_NR];
 static struct {
 	u16 type;
 	u32 len, flags, nr_maps;
+	bool told, can_wait;
 } told[16];
 static unsigned int nr_told;
+static bool known_files;		/* the files behind the maps were told before */
+static int put_fails, forgotten;
 
 /* --------------------------------------------------------- the kernel's part */
 
@@ -86,10 +89,11 @@ u32 vmpg_task_place(void *dst, u32 room, struct task_struct *t)
 	return sizeof(struct vmprof_place);
 }
 
-int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma, void *dst, u32 room)
+int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma, void *dst, u32 room, bool *told_before)
 {
 	(void)view;
 	(void)vma;
+	*told_before = known_files;
 	assert_true(room >= sizeof(struct vmprof_map));
 	memset(dst, 0, sizeof(struct vmprof_map));
 	return sizeof(struct vmprof_map);
@@ -101,7 +105,7 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *m, struct vm
 
 	assert_int_equal(m->locked, 1);
 	while (walk->nr < NR_MAPS) {
-		len = vmpg_map_fill(view, NULL, walk->dst + walk->bytes, walk->room - walk->bytes);
+		len = vmpg_map_fill(view, NULL, walk->dst + walk->bytes, walk->room - walk->bytes, &walk->told);
 		walk->bytes += ALIGN((u32)len, 8);
 		walk->nr++;
 	}
@@ -116,12 +120,19 @@ int vmpg_ring_put(struct vmpg_ring *r, const struct vmpg_put *put)
 	assert_true(nr_told < ARRAY_SIZE(told));
 	told[nr_told].type = put->type;
 	told[nr_told].len = put->len;
+	told[nr_told].told = put->flags & VMPG_RECORD_TOLD;
+	told[nr_told].can_wait = put->can_wait;
 	if (put->type != VMPROF_MSG_MAP) {
 		told[nr_told].flags = proc->flags;
 		told[nr_told].nr_maps = proc->nr_maps;
 	}
 	nr_told++;
-	return 0;
+	return put_fails;
+}
+
+void vmpg_known_forget(void)
+{
+	forgotten++;
 }
 
 /* ------------------------------------------------------------------- tests */
@@ -132,6 +143,8 @@ static void held_for(unsigned int us)
 	mm = (struct mm_struct){ .held_us = us };
 	task = (struct task_struct){ .tgid = 7, .mm = &mm };
 	waited_us = nr_told = 0;
+	known_files = false;
+	put_fails = forgotten = 0;
 }
 
 static int setup(void **state)
@@ -271,13 +284,51 @@ static void test_interrupts(void **state)
 	scratches->busy = false;
 }
 
+/* The reader is not to be woken for what has no files behind it that it has not seen */
+static void test_what_can_wait(void **state)
+{
+	const struct linux_binprm bprm = { .mm = &mm };
+	struct vm_area_struct vma = { .vm_flags = VM_EXEC };
+	unsigned int i;
+
+	(void)state;
+	for (known_files = false; ; known_files = true) {
+		nr_told = 0;
+		vmpg_event_fork(&task);
+		vmpg_event_exec(&bprm);
+		vmpg_event_comm(&task, "name");
+		vmpg_event_exit(false);
+		assert_int_equal(nr_told, 4);
+		vmpg_event_exec_done();
+		vmpg_event_map(&vma);
+		vmpg_event_exit(true);
+		assert_int_equal(nr_told, 7 + NR_MAPS);
+		for (i = 0; i < nr_told; i++) {
+			assert_int_equal(told[i].can_wait, i <= 4 || known_files);
+			assert_int_equal(told[i].told, told[i].can_wait);
+		}
+		if (known_files)
+			break;
+	}
+	assert_int_equal(forgotten, 0);
+	/* what the reader never heard of was not told */
+	put_fails = -ENOSPC;
+	nr_told = 0;
+	vmpg_event_map(&vma);
+	assert_int_equal(forgotten, 0);
+	known_files = false;
+	vmpg_event_map(&vma);
+	assert_int_equal(forgotten, 1);
+	assert_int_equal(vmpg_lost_count[VMPROF_GLOST_RING].counter, 2);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_held_a_moment), T(test_held_too_long), T(test_exec), T(test_too_many), T(test_not_asked),
-		T(test_interrupts),
+		T(test_interrupts), T(test_what_can_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_guest_ring.c - the guest module's ring, compiled as it is: order of the TSC, wrap, full, what is kept
- * free, what is not true any more, small and failing reads, and writers beside a reader.
+ * free, what is not true any more, small and failing reads, when the reader is woken, and writers beside a reader.
  */
 #include "kernel_shim.h"	/* first: headers of the system take what it makes of the kernel's, too */
 #include <pthread.h>
@@ -233,6 +233,56 @@ static void test_reads_that_fail(void **state)
 	assert_int_equal(read_from(0), 2);
 }
 
+/* What can wait wakes the reader a while later, once; what cannot, and much, at once */
+static void test_wakes(void **state)
+{
+	struct vmpg_put later = { .can_wait = true };
+	u32 i = 0, n;
+
+	(void)state;
+	assert_false(vmpg_ring_is_due(&ring));
+	assert_false(ring.late.pending);
+	for (n = 0; n < 3; n++) {
+		assert_int_equal(put_as(0, i++, &later), 0);
+		assert_true(ring.late.pending);
+		assert_false(vmpg_ring_is_due(&ring));
+	}
+	assert_int_equal(ring.readable.woken, 0);
+	ring.late.pending = 0;
+	ring.late.work.func(&ring.late.work);
+	assert_int_equal(ring.readable.woken, 1);
+	assert_true(vmpg_ring_is_due(&ring));
+	/* it is, until all of that is read */
+	assert_int_equal(put_as(0, i++, &later), 0);
+	assert_true(vmpg_ring_is_due(&ring));
+	assert_int_equal(read_from(0), i);
+	assert_false(vmpg_ring_is_due(&ring));
+	/* nothing is there: nobody is woken */
+	ring.readable.woken = ring.late.pending = 0;
+	ring.late.work.func(&ring.late.work);
+	assert_int_equal(ring.readable.woken, 0);
+	/* a reader that comes when something waits already is woken, too */
+	put_as(0, i, &later);
+	ring.late.pending = 0;
+	assert_false(vmpg_ring_is_due(&ring));
+	assert_true(ring.late.pending);
+	/* what cannot wait takes along what can */
+	put_as(0, i + 1, &(struct vmpg_put){ 0 });
+	assert_true(vmpg_ring_is_due(&ring));
+	assert_true(ring.readable.woken > 0);
+	assert_int_equal(read_from(i), i + 2);
+	i += 2;
+	/* much */
+	ring.readable.woken = 0;
+	while (ring.head - ring.tail <= RING_BYTES / 4) {
+		assert_false(vmpg_ring_is_due(&ring));
+		assert_int_equal(ring.readable.woken, 0);
+		assert_int_equal(put_as(0, i++, &later), 0);
+	}
+	assert_true(vmpg_ring_is_due(&ring));
+	assert_int_equal(ring.readable.woken, 1);
+}
+
 /* ------------------------------------------------- writers beside a reader */
 
 #define WRITERS		3
@@ -301,7 +351,7 @@ static void test_writers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_wrap), T(test_full), T(test_brim), T(test_snapshot), T(test_reads_that_fail), T(test_writers),
+		T(test_wrap), T(test_full), T(test_brim), T(test_snapshot), T(test_reads_that_fail), T(test_wakes), T(test_writers),
 	};
 
 	alarm(120);	/* a writer whose room never comes fails */

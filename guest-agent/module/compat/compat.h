@@ -29,6 +29,18 @@ static inline const struct path *vmpg_file_path(const struct file *file)
 }
 #endif
 
+#ifdef VMPG_HAVE_INODE_MTIME
+static inline struct timespec64 vmpg_mtime(const struct inode *inode)
+{
+	return inode_get_mtime(inode);
+}
+#else
+static inline struct timespec64 vmpg_mtime(const struct inode *inode)
+{
+	return inode->i_mtime;
+}
+#endif
+
 /* The path in the default hierarchy, under RCU.  Return: its length, or more than fits, or -errno; 0 there is none */
 static inline int vmpg_cgroup_path(struct task_struct *task, char *buf, size_t room)
 {

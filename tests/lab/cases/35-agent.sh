@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # short: yes
-# A guest without an agent; an agent that is killed and comes back within a session.
+# A guest without an agent; an agent that is killed and comes back within a session; how seldom processes wake it.
 . /src/tests/lab/cases/common.sh
-plan 28
+plan 33
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -47,7 +47,7 @@ before=$(agent hellos)
 # "gone" ends while the agent hears it; what runs while nobody hears gets page tables of the dead
 lab_ssh web01 'cp /opt/burn/burn-a /tmp/gone; cp /opt/burn/burn-b /tmp/unheard
 	for i in 1 2 3 4 5 6 7 8; do /tmp/gone 40; done'
-lab_ssh web01 'systemctl mask --runtime vmprof-agent; systemctl kill -s KILL vmprof-agent; sleep 1
+lab_ssh web01 'sleep 0.5; systemctl mask --runtime vmprof-agent; systemctl kill -s KILL vmprof-agent; sleep 1
 	for i in 1 2 3 4 5 6 7 8; do /tmp/unheard 100; done
 	systemctl unmask --runtime vmprof-agent; systemctl restart vmprof-agent' 2> /dev/null
 ok "after kill -9 it is heard again" lab_wait 120 agent_runs_again "$before"
@@ -70,6 +70,28 @@ at_least "... they are of an unknown process" "$(samples '.function == "[unknown
 at_least "the report knows of several conversations" "$(case_json '.domains[0].agent.conversations')" 2
 is "the agents lost nothing" "$(case_agent_lost)" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
+
+# --- processes of known files wake it seldom; a program that is written over in place is another one at once
+f=/out/agent-quiet.vmprof
+vmprof start --domain web01 --output $f --period 200000 > /dev/null 2>&1 || bail "start"
+ok "the agent is heard" lab_wait 120 agent_runs_again 0
+# woken - how often it has been, until now
+woken() { lab_ssh web01 'cat /proc/$(systemctl show -P MainPID vmprof-agent)/status' | awk '/^voluntary_ctxt_switches/ { print $2 }'; }
+lab_ssh web01 'for i in 1 2 3; do /usr/bin/true; done; sleep 2'
+before=$(woken)
+lab_ssh web01 'for i in $(seq 20); do /usr/bin/true; sleep 0.5; done'
+after=$(woken)
+echo "# some 40 processes in 10 s woke the agent $((after - before)) times"
+at_most "40 processes in 10 s wake it seldom" $((after - before)) 120
+lab_ssh web01 'cp /opt/burn/burn-a /tmp/over; for i in 1 2 3 4 5; do
+	/tmp/over 60; cat /opt/burn/burn-b > /tmp/over; /tmp/over 60; cat /opt/burn/burn-a > /tmp/over; done; rm /tmp/over'
+vmprof stop > /dev/null 2>&1
+over() { case_json "[.domains[0].rows[] | select(.process == \"over\" and .function == \"$1\") | .samples] | add // 0"; }
+case_report $f || bail "report"
+echo "# of the program that was written over: $(over burn_a_work) samples of the one, $(over burn_b_work) of the other"
+at_least "a program that is written over in place is what it was" "$(over burn_a_work)" 20
+at_least "... and what it became" "$(over burn_b_work)" 20
+at_most "... and hardly anything else" "$(case_json '[.domains[0].rows[] | select(.process == "over" and .side == "guest_user" and (.module | test("over$")) and (.function | test("^burn_[ab]_work$") | not)) | .samples] | add // 0')" 5
 
 # --- an agent that hangs when the session ends
 f=/out/agent-hangs.vmprof

@@ -45,7 +45,7 @@ static void look(const struct vmpg_record *rec)
 
 	for (i = 0; i < KINDS && kinds[i].type != rec->type; i++)
 		;
-	if (i == KINDS || rec->len < kinds[i].bytes || rec->reserved) {
+	if (i == KINDS || rec->len < kinds[i].bytes || rec->flags > VMPG_RECORD_FRESH) {
 		bad++;
 		return;
 	}
