@@ -5,7 +5,7 @@
 # an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, not position-independent; the
 # vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 47
+plan 48
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -49,7 +49,6 @@ symbols_come()
 
 f=/out/odd.vmprof
 rm -f $f
-case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
 # behind the function's first instructions, where a probe gets code of its own in place of what it covers; that
 # takes until all tasks were somewhere else
 ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
@@ -67,7 +66,8 @@ ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
 		echo > kprobe_events
 	done
 	exit 1'
-sleep 2
+case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
+ok "a BPF program is loaded" lab_wait 60 lab_ssh web01 "grep -q bpf_prog_.*_odd /proc/kallsyms"
 ok "start" vmprof start --domain web01 --period 500us --output $f
 case_guest_run web01 'exec /opt/storm/odd memfd 600'
 case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'

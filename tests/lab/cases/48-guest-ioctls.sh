@@ -3,7 +3,7 @@
 # long: yes
 # A million calls of nonsense on the guest module's device, in a guest that panics at a warning.
 . /src/tests/lab/cases/common.sh
-plan 9
+plan 10
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -28,6 +28,7 @@ has() { grep -o " $1=[0-9]*" <<<"$said" | cut -d= -f2; }
 like "a million calls" "$said" "^1000000 calls, [1-9][0-9]{4,} of them succeeded"
 at_least "... among them starts" "$(has start)" 50
 at_least "... and snapshots" "$(has snapshot)" 50
+at_least "... and reads" "$(has read)" 100
 is "the guest is the same" "$(lab_ssh web01 cat /proc/sys/kernel/random/boot_id)" "$boot"
 ok "the module can be unloaded" lab_ssh web01 'rmmod vmprof_guest'
 ok "... and serves the agent again" lab_ssh web01 'systemctl start vmprof-agent && grep -q "^vmprof_guest " /proc/modules'

@@ -19,11 +19,11 @@ static unsigned int draw(struct fuzz_worker *w)
 
 	if (r % 512 == 0)
 		return START + (r >> 12) % 3;
-	if (r % 64 == 1)
+	if (r % 16 == 1)
 		return POLL;
-	if (r % 64 == 2)
+	if (r % 8 == 2)
 		return READ;
-	return r % 4 == 3 ? (r >> 12) % START : OTHER;
+	return r % 4 ? (r >> 12) % START : OTHER;
 }
 
 /* Relatives of the device's own requests, and others of no family */
