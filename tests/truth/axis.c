@@ -27,6 +27,12 @@ static void count(struct axis *a, const struct vmp_clock *clock, const struct ex
 	a->after += s->first_tsc >= clock->pieces.v[nr - 1].host_tsc;
 }
 
+static void least(uint64_t *least, uint64_t ticks)
+{
+	if (!*least || ticks < *least)
+		*least = ticks ? ticks : 1;
+}
+
 void axis_residence(struct axis *a, const struct vmp_space *space, const struct vmp_clock *clock,
 		    const struct exact_space *s)
 {
@@ -40,8 +46,13 @@ void axis_residence(struct axis *a, const struct vmp_space *space, const struct 
 	count(a, clock, s);
 	for (i = 1; i < spans->s.nr; i++) {
 		begin = spans->s.v[i].begin;
-		if (begin <= s->first_tsc || begin >= s->last_tsc ||
-		    !is_handed_over(space, &spans->s.v[i - 1], &spans->s.v[i]))
+		if (!is_handed_over(space, &spans->s.v[i - 1], &spans->s.v[i]))
+			continue;
+		if (begin <= s->first_tsc)
+			least(&a->late, s->first_tsc - begin);
+		else if (begin >= s->last_tsc)
+			least(&a->early, begin - s->last_tsc);
+		if (begin <= s->first_tsc || begin >= s->last_tsc)
 			continue;
 		depth = begin - s->first_tsc < s->last_tsc - begin ? begin - s->first_tsc : s->last_tsc - begin;
 		a->inside++;

@@ -18,6 +18,7 @@ struct axis {
 	uint64_t before, after;	/* of them, the guest's clock was moved for the first time, for the last one */
 	uint64_t inside;	/* hand-overs in the middle of one */
 	uint64_t worst;		/* ticks to the nearer end, of the deepest */
+	uint64_t late, early;	/* ticks by which the axis would have to be off that way for one to lie inside; 0 never */
 };
 
 /** axis_residence() - Hold a VM's residence of user code against its hand-overs. */

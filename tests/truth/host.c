@@ -2,9 +2,12 @@
 /* host.c - few exit codes, functions of KVM and processes: lists are searched from the front. */
 #include "host.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "model/resolve.h"
+
+#define EXIT_NMI	0x61	/* AMD APM volume 2, "SVM Intercept Exit Codes": VMEXIT_NMI */
 
 /* All vectors have the same type but in name */
 #define SHARE(vec, k) share_of((void **)&(vec)->v, &(vec)->nr, &(vec)->room, k)
@@ -45,6 +48,22 @@ static int place_of(struct host *h, struct vmp_model *m, uint64_t addr, uint32_t
 	return vmp_hash_set(&h->places, addr, *function << 1 | (uint32_t)*kvm);
 }
 
+/* A function of the kernel that ran; of KVM's nothing more is kept here */
+static int ran(struct host *h, uint32_t name, int kvm, const struct exact_space *s, uint64_t cycles)
+{
+	const uint32_t *known = vmp_hash_find(&h->ran, name);
+	struct host_function new = { .name = name }, *f;
+
+	if (kvm)
+		return known ? 0 : vmp_hash_set(&h->ran, name, UINT32_MAX);
+	if (!known && (vmp_vec_push(&h->kernel_functions, new) || vmp_hash_set(&h->ran, name, h->kernel_functions.nr - 1)))
+		return -ENOMEM;
+	f = &h->kernel_functions.v[known ? *known : h->kernel_functions.nr - 1];
+	f->cycles += cycles;
+	f->nmi += s->exit == EXIT_NMI ? cycles : 0;
+	return 0;
+}
+
 int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s, const struct exact_block *b)
 {
 	struct host_share *share;
@@ -54,7 +73,7 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 	if (!(s->flags & EXACT_USER)) {
 		err = place_of(h, m, b->pc, &function, &kvm);
 		if (!err && (b->cycles_at || b->insns_at))
-			err = vmp_hash_set(&h->ran, function, 1);
+			err = ran(h, function, kvm, s, b->cycles_at);
 		if (err || !kvm)
 			return err;
 		share = SHARE(&h->functions, function);
@@ -118,9 +137,12 @@ static int add_kvm(struct host *h, const struct vmprof_sample *s, const struct e
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o)
 {
+	const uint32_t *known;
 	uint32_t function;
 	int err, kvm;
 
+	h->of_guest += s->mode == VMPROF_MODE_GUEST;
+	h->of_host += s->mode != VMPROF_MODE_GUEST;
 	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
 		return vote(h, m, s, o->cr3);
 	if (s->mode == VMPROF_MODE_GUEST)
@@ -141,7 +163,12 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 		return 0;
 	/* around VMRUN interrupts are held back (GIF): the counter overflowed elsewhere */
 	err = place_of(h, m, o->pc, &function, &kvm);
-	return err || !kvm ? err : add_kvm(h, s, o, function);
+	if (err || kvm)
+		return err ? err : add_kvm(h, s, o, function);
+	known = vmp_hash_find(&h->ran, function);
+	if (known && *known != UINT32_MAX)
+		h->kernel_functions.v[*known].samples++;
+	return 0;
 }
 
 /* Of a process, on that CR3 */
@@ -199,6 +226,7 @@ void host_free(struct host *h)
 	vmp_vec_free(&h->procs);
 	vmp_vec_free(&h->votes);
 	vmp_vec_free(&h->functions);
+	vmp_vec_free(&h->kernel_functions);
 	vmp_hash_free(&h->places);
 	vmp_hash_free(&h->ran);
 }

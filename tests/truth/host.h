@@ -20,6 +20,14 @@ struct host_share {
 	uint64_t own;			/* exit codes: samples that name it themselves, as a report has them */
 };
 
+/* A function of the host's kernel, outside of KVM's modules */
+struct host_function {
+	uint32_t name;			/* a string number */
+	uint64_t cycles;		/* exact, as cycles_at */
+	uint64_t nmi;			/* of them, after a #VMEXIT by an NMI */
+	uint64_t samples;		/* of the session's event */
+};
+
 /* A process's samples by the CR3 of their overflows, and by the VM whose QEMU they say it is */
 struct host_vote {
 	uint32_t pid;
@@ -38,7 +46,9 @@ struct host {
 	uint64_t beside;	/* samples in KVM's modules while another task than QEMU's ran, an idle one for instance */
 	uint64_t kvm, loose;	/* QEMU's in KVM's modules, of either event; of them no vCPU was loaded */
 	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
-	struct vmp_hash ran;	/* functions of the kernel with an exact count */
+	struct vmp_hash ran;	/* functions of the kernel with an exact count: their place in kernel_functions, or UINT32_MAX */
+	VMP_VEC(struct host_function) kernel_functions;
+	uint64_t of_guest, of_host;	/* samples, of either event */
 	uint64_t kernel, ghosts;	/* the kernel's samples, of either event; in functions that did not run */
 };
 

@@ -21,6 +21,8 @@
 #define ERRORS		6	/* standard errors */
 
 #define LIST_SHARE_MIN	0.05	/* of a list's cycles; smaller ones are summed up */
+#define KERNEL_SHARE_MIN	0.01	/* of the host's kernel's cycles outside of KVM; smaller ones are not asked about */
+#define NMI_SPREAD	1.5	/* what the path of an NMI takes where it interrupts the host, of what it takes after a #VMEXIT */
 
 #define LOOSE_MAX	5	/* per cent of QEMU's samples in KVM's code may be without a vCPU ... */
 #define LOOSE_FEW	10	/* ... and so many: it loads one, puts it away, and raises interrupts from another thread */
@@ -65,9 +67,34 @@ static uint32_t tests_of(const struct host_share *v, uint32_t nr)
 	return n;
 }
 
+static uint64_t kernel_cycles(const struct host *h)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < h->kernel_functions.nr; i++)
+		sum += h->kernel_functions.v[i].cycles;
+	return sum;
+}
+
+static int is_asked(const struct host_function *f, uint64_t all)
+{
+	return (double)f->cycles >= KERNEL_SHARE_MIN * (double)all;
+}
+
+static uint32_t kernel_tests(const struct host *h)
+{
+	const uint64_t all = kernel_cycles(h);
+	uint32_t i, n = 0;
+
+	for (i = 0; i < h->kernel_functions.nr; i++)
+		n += (uint32_t)is_asked(&h->kernel_functions.v[i], all);
+	return n;
+}
+
 uint32_t judge_host_tests(const struct join *j)
 {
-	return tests_of(j->host.exits.v, j->host.exits.nr) + tests_of(j->host.functions.v, j->host.functions.nr) +
+	return kernel_tests(&j->host) + tests_of(j->host.exits.v, j->host.exits.nr) + tests_of(j->host.functions.v, j->host.functions.nr) +
 		tests_of(j->host.procs.v, j->host.procs.nr);
 }
 
@@ -111,6 +138,46 @@ static int compare_whole(const struct join *j, const struct host_share *v, uint3
 	printf("  %.0f samples are due in all of it, %.0f if each overflow hides %g cycles; there are %" PRIu64 "\n",
 	       due, most, BLIND, all.samples);
 	return !all.samples || (double)all.samples < due - off || (double)all.samples > most + off;
+}
+
+/*
+ * How likely a function of the host's kernel has as few samples as it has, or as many.  All it ran could be
+ * sampled but for what it did from an overflow to where the handler stops the counters: at most all that it did after
+ * an NMI's #VMEXIT, and as much for each overflow of the host's.  @late: that part of the interrupts came while a sample was handled.
+ */
+static double chance_of(const struct join *j, const struct host_function *f, double late)
+{
+	const struct host *h = &j->host;
+	const double period = (double)j->model->meta.period, n = (double)(h->of_guest + h->of_host);
+	const double blind = h->of_guest ? (double)f->nmi * (1 + NMI_SPREAD * (double)h->of_host / (double)h->of_guest) : 0;
+	const double cycles = (double)f->cycles, least = fmax(cycles - blind, 0) / period * (1 - late);
+	const double most = cycles / (period - BLIND) / (1 - late), got = (double)f->samples;
+
+	printf("  %8.3f %17" PRIu64 " %10.1f %9.1f", 100 * cycles / (double)j->cycles, f->samples, least, most);
+	if (n <= 0 || most > n || late >= 1)
+		return 0;
+	return got >= least && got <= most ? 1 : binomial_test((uint64_t)n, f->samples, (got < least ? least : most) / n);
+}
+
+static void judge_kernel(const struct join *j, double level)
+{
+	const struct host *h = &j->host;
+	const double late = j->model->meta.random || !j->exact->injected ? 0 :
+			    (double)j->exact->behind / (double)j->exact->injected;
+	const uint64_t all = kernel_cycles(h);
+	uint32_t i, n = 0, bad = 0;
+	double p;
+
+	printf("   exact %%             samples   at least   at most    chance  the host's kernel outside of KVM\n");
+	for (i = 0; i < h->kernel_functions.nr; i++) {
+		if (!is_asked(&h->kernel_functions.v[i], all))
+			continue;
+		p = chance_of(j, &h->kernel_functions.v[i], late);
+		printf(" %9.2g  %s\n", p, vmp_model_name(j->model, h->kernel_functions.v[i].name));
+		bad += p < level;
+		n++;
+	}
+	verdict(n && !bad, "functions of the host's kernel have their samples", "%" PRIu32 " of %" PRIu32 " are beyond sampling error", bad, n);
 }
 
 static const char *exit_name(const struct join *j, char *buf, const struct host_share *s)
@@ -190,6 +257,7 @@ void judge_host(const struct join *j, int homeless, double level)
 		      "%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
 	if (homeless)
 		return;
+	judge_kernel(j, level);
 	printf("   exact %%  sampled   samples   expected    chance  user code of the host\n");
 	bad = compare_all(j, h->procs.v, h->procs.nr, level, cr3_name) +
 		(uint32_t)compare_whole(j, h->procs.v, h->procs.nr);
@@ -254,6 +322,9 @@ void judge_axis(const struct join *j, double within_us, uint64_t moved)
 		bound = us > bound ? us : bound;
 	}
 	bound = within_us < bound ? within_us : bound;
+	printf("  were events %.0f us later, or %.0f us earlier, one would lie in the middle of a residence\n",
+	       j->model->header.tsc_khz ? (double)a->late * 1e3 / j->model->header.tsc_khz : 0,
+	       j->model->header.tsc_khz ? (double)a->early * 1e3 / j->model->header.tsc_khz : 0);
 	verdict_never(worst > bound, a->residences >= RESIDENCES_MIN && a->before >= moved && a->after >= moved,
 		      "guest events lie within the printed bound",
 		      "%" PRIu64 " of them in the middle of %" PRIu64 " residences on recycled CR3s (wanted %d; %" PRIu64

@@ -76,6 +76,7 @@ static struct bend {
 	int symbolless;		/* ... of the other guest's kernel */
 	double away;		/* periods that the guest runs on another CPU, where no counter overflows ... */
 	int quiet;		/* ... nor is on */
+	int after_nmi;		/* the host's kernel runs after #VMEXITs by NMIs */
 	int beside;		/* samples of the first VM's tasks while the other one's vCPU waits, which have a second record ... */
 	void (*second)(struct vmprof_sample *s);	/* ... all of these */
 } bend;
@@ -288,7 +289,7 @@ static void put_counts(FILE *f, int nr)
 	const double p = (double)PERIOD;
 
 	fprintf(f, "space %d %s %s counting 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", nr + 1,
-		side(o.flags), mode(o.flags), o.cr3, o.ncr3, is_guest(l) ? EXACT_NO_EXIT : l->exit,
+		side(o.flags), mode(o.flags), o.cr3, o.ncr3, is_guest(l) ? EXACT_NO_EXIT : nr == HOST && bend.after_nmi ? 0x61 : l->exit,
 		begin_of(nr) - 1000 - (nr == BETA ? bend.early : 0), begin_of(nr + 1) - STEP);
 	fprintf(f, "block %d 0x%" PRIx64 " 4 %llu %.0f %.0f %.0f 0 0 0 0\n", nr + 1, l->ip, l->insn_samples * INSN_PERIOD,
 		(l->samples + bend.cycles[nr]) * p,
@@ -353,7 +354,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	25
+#define ASKED	26
 
 /* Of these options, of which --blocks and one about steal are there always */
 static int to_be_asked(const char *options)
@@ -821,6 +822,28 @@ static void no_steal(struct vmprof_sample *s)
 	s->flags = 0;
 }
 
+/* Neither more nor fewer than its cycles ask for, but of what it does after an NMI nothing need be sampled */
+static void test_host_kernel(void **state)
+{
+	(void)state;
+	bend.random = 1;
+	bend.cycles_at[HOST] = 130;
+	only("functions of the host's kernel have their samples", OPTIONS);
+	bend.random = 1;
+	bend.cycles_at[HOST] = -110;
+	only("functions of the host's kernel have their samples", OPTIONS);
+	/* twice as much: half of it is the way of NMIs, those of the host among them */
+	bend.random = 1;
+	bend.cycles_at[HOST] = 400;
+	bend.after_nmi = 1;
+	all_yes(OPTIONS);
+	/* which makes no more of it */
+	bend.random = 1;
+	bend.cycles_at[HOST] = -110;
+	bend.after_nmi = 1;
+	only("functions of the host's kernel have their samples", OPTIONS);
+}
+
 static void test_host_processes(void **state)
 {
 	(void)state;
@@ -1021,6 +1044,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_vmm, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reasonless, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_ghost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Blocks of a disk, one by one and past the page cache: many exits, much VMM time.
 . /src/tests/truth/lib.sh
-truth_plan 2
+truth_plan 3
 TRUTH_TURNS=3
 
 truth_guest
@@ -11,5 +11,7 @@ ok "a session" truth_session io 3200 --period 100000 --random
 lab_ssh web01 'pkill -f "[w]hile :; do dd"; pkill -x dd' > /dev/null 2>&1
 case_report /out/io.vmprof --group-by process
 at_least "samples of what reads the disk" "$(case_json '[.domains[0].rows[] | select(.process == "dd").samples] | add')" 200
+case_json '.domains[0].rows[] | select(.process | test("kworker|ksoftirqd|migration|rcu")) | "\(.samples) of \(.process)"' | sed 's/^/# /'
+at_least "... and of the kernel's threads by name" "$(case_json '[.domains[0].rows[] | select(.process | test("^.?(kworker|ksoftirqd|rcu_)")).samples] | add // 0')" 5
 truth_judge io --min 3000 --kthreads 100
 finish

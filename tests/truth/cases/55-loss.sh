@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Rings that are too small: what is lost is counted, and the judge would miss it. And a whole session with
-# branches and two events, from its first period to its last.
+# branches and two events, from its first period to its last. And a module that takes the host for the guest.
 . /src/tests/truth/lib.sh
-plan 9
+plan 13
 
 truth_guest
 case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
@@ -15,6 +15,9 @@ truth_says loss yes "" "every period is accounted for" "no sample is on the wron
 ok "a module that does not count what it loses" truth_module uncounted
 ok "... loses as much" truth_session uncounted 1000 --period 50000 --buffer 4K
 truth_says uncounted NO "" "every period is accounted for"
+ok "a module that takes the host for the guest" truth_module inverted
+ok "... samples them" truth_session inverted 1000 --period 1000000
+truth_says inverted NO "" "guest and host have their exact share" "no sample is on the wrong side"
 truth_module ""
 ok "a session with branches" truth_session whole 1000 --period 100000 --lbr any --cpi
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
