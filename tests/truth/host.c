@@ -56,6 +56,9 @@ static int ran(struct host *h, uint32_t name, int kvm, const struct exact_space 
 
 	if (kvm)
 		return known ? 0 : vmp_hash_set(&h->ran, name, UINT32_MAX);
+	/* a namesake of one of KVM's: which of them a sample is in nobody would know */
+	if (known && *known == UINT32_MAX)
+		return 0;
 	if (!known && (vmp_vec_push(&h->kernel_functions, new) || vmp_hash_set(&h->ran, name, h->kernel_functions.nr - 1)))
 		return -ENOMEM;
 	f = &h->kernel_functions.v[known ? *known : h->kernel_functions.nr - 1];

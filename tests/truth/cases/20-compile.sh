@@ -21,5 +21,5 @@ lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
 case_report /out/compile.vmprof --group-by process
 at_least "the compiler's samples" "$(case_json '[.domains[0].rows[] | select(.process == "cc1").samples] | add')" 1000
 truth_judge compile
-truth_judge plain-compile --behind 3
+truth_judge plain-compile --behind 5
 finish
