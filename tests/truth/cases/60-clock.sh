@@ -9,11 +9,9 @@ move=260000000
 truth_meanwhile()
 {
 	lab_wait 60 truth_domains ".samples >= 1000" || return
-	lab_ssh web01 "printf '$(printf '\\x%02x' $((move & 255)) $((move >> 8 & 255)) $((move >> 16 & 255)) $((move >> 24)))\\0\\0\\0\\0' > /dev/shm/move
-		for cpu in 0 1; do
-			dd if=/dev/shm/move of=/dev/cpu/\$cpu/msr bs=8 count=1 seek=59 oflag=seek_bytes conv=notrunc &
-		done
-		wait"
+	# one right behind the other: what happens between them is told by two clocks
+	lab_ssh web01 "perl -e 'for (0, 1) { open(\$msr[\$_], \"+<\", \"/dev/cpu/\$_/msr\") && sysseek(\$msr[\$_], 59, 0) or die \$! }
+		for (0, 1) { syswrite(\$msr[\$_], pack(\"Q\", $move)) == 8 or die \$! }'"
 }
 
 truth_guest
