@@ -42,7 +42,7 @@ case_guest_run()
 # case_quiet NAME - end the guest's workloads.
 case_quiet()
 {
-	lab_ssh "$1" 'pkill -x "shor|burn-[ab]|threads|turn|turned|inner|now"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
+	lab_ssh "$1" 'pkill -x "shor|burn-[ab]|threads|turn|turned|inner|now|jit|node"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
 }
 
 # case_samples N [DOMAIN] - wait until the session has so many samples of a guest: a case takes
