@@ -81,7 +81,7 @@ bool vmpg_ring_empty(const struct vmpg_ring *ring);
 /**
  * vmpg_ring_is_due() - Is something to be read now?  Where something is to be read later,
  * whoever waits in @ring->readable is woken then.
- * Context: process.
+ * Context: any but NMI; never sleeps.
  */
 bool vmpg_ring_is_due(struct vmpg_ring *ring);
 
