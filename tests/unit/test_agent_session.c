@@ -45,16 +45,22 @@ static void test_conversation(void **state)
 	assert_clean();
 }
 
+/* It runs, its snapshot was heard, and it waits for what comes */
+static void start_and_read(void)
+{
+	start(0);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_SNAP_END);
+	agent.gather_until_ms = 0;
+}
+
 /* Events that come right after others are read with more of their kind, but STOP does not wait for that. */
 static void test_events_are_read_together(void **state)
 {
 	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5), .comm = "sh" };
 
 	(void)state;
-	start(0);
-	module_snapshot_end(7);
-	hear_type(VMPROF_MSG_SNAP_END);
-	agent.gather_until_ms = 0;
+	start_and_read();
 	assert_true(vmp_session_wants_records(&agent));
 	assert_int_equal(vmp_session_timeout_ms(&agent), LOST_CHECK_MS);
 	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
@@ -74,10 +80,7 @@ static void test_told_is_not_gathered(void **state)
 	struct vmprof_proc p = { .pid = htole32(5), .tgid = htole32(5), .comm = "sh" };
 
 	(void)state;
-	start(0);
-	module_snapshot_end(7);
-	hear_type(VMPROF_MSG_SNAP_END);
-	agent.gather_until_ms = 0;
+	start_and_read();
 	module.flags = VMPG_RECORD_TOLD;
 	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
 	hear_type(VMPROF_MSG_FORK);
