@@ -416,7 +416,7 @@ LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, u
 		const struct vmp_common *common = &c->m->common[land->start];
 
 		row = land->flaw || !common->insns ? VMP_NONE : c->m->row_of[land->start];
-		if (row == VMP_NONE || set->points.points.v[land->at].addr > common->end)
+		if (row == VMP_NONE || !vmp_measure_is_common(c->m, land))
 			continue;
 		without(s, lanes, c->m->seconds[i].n, n);
 		for (l = 0; l < lanes; l++)
@@ -461,28 +461,25 @@ LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
-	uint32_t i, b, first;
+	struct vmp_block_range r;
+	uint32_t i, b;
 	unsigned int l;
 
 	memset(s->time, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->time));
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *land = &set->landings.v[i];
-		uint64_t at = set->points.points.v[land->at].addr;
 		double n[VMP_LANES], all[VMP_LANES] = { 0 }, part, seen = 0;
 
 		if (land->flaw)
 			continue;
 		without(s, lanes, c->m->landings[i].n, n);
-		first = c->first_block[land->start];
-		while (first < set->blocks.nr && set->blocks.v[first].start == land->start &&
-		       set->points.points.v[set->blocks.v[first].end].addr < at)
-			first++;
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == land->start; b++) {
+		r = vmp_set_landing_blocks(set, land, c->first_block[land->start]);
+		for (b = r.first; b < r.end; b++) {
 			seen += set->blocks.v[b].n;
 			for (l = 0; l < lanes; l++)
 				all[l] += s->block[(size_t)b * lanes + l];
 		}
-		for (b = first; seen > 0 && b < set->blocks.nr && set->blocks.v[b].start == land->start; b++) {
+		for (b = r.first; seen > 0 && b < r.end; b++) {
 			for (l = 0; l < lanes; l++) {
 				part = all[l] > 0 ? s->block[(size_t)b * lanes + l] / all[l] : set->blocks.v[b].n / seen;
 				s->time[(size_t)b * lanes + l] += n[l] * part;

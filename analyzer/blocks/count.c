@@ -74,12 +74,18 @@ static void spread(struct vmp_count *t, const struct vmp_kept_sample *s, double 
 	t->runs = n;
 }
 
-/* Windows of either event show how often mispredicted branches led to a block */
-static void count_parts(struct vmp_count *t, const struct vmp_kept_sample *s)
+/* Of a sample in a block that had ended just then the first step is no window, but the sample itself */
+static uint32_t is_ended(const struct vmp_count *t, const struct vmp_kept_sample *s)
+{
+	return s->landing == VMP_NONE ? 0 : t->m->set->landings.v[t->seen_as[s->landing].number].ended;
+}
+
+/* Windows of either event show how often mispredicted branches led to a block.  @first: step of the window */
+static void count_parts(struct vmp_count *t, const struct vmp_kept_sample *s, uint32_t first)
 {
 	uint32_t i, part;
 
-	for (i = 0; i < s->nr; i++) {
+	for (i = first; i < s->nr; i++) {
 		const struct vmp_seen_as *seen = &t->seen_as[s->step[i]];
 
 		part = seen->block == VMP_NONE ? VMP_NONE : t->block[seen->block].part;
@@ -97,7 +103,7 @@ static uint32_t weight_of(const struct vmp_count *t, const struct vmp_landing *l
 	const struct vmp_measure *m = t->m;
 	const struct vmp_common *c = &m->common[l->start];
 
-	if (m->set->points.points.v[l->at].addr > c->end)
+	if (!vmp_measure_is_common(m, l))
 		return 0;
 	if (!m->shared[m->row_of[l->start]])
 		return 1;
@@ -130,12 +136,14 @@ static uint32_t land(struct vmp_count *t, const struct vmp_kept_sample *s, uint3
 static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, uint32_t at)
 {
 	struct vmp_count_hit hit = { .at = at };
-	uint32_t phase = VMP_NONE;
+	uint32_t phase = VMP_NONE, weight;
 	double cpi = cpi_of(s);
 
 	if (s->fresh)
 		t->phase = VMP_NONE;
-	hit.row = land(t, s, &hit.weight);
+	hit.row = land(t, s, &weight);
+	hit.weight = weight & INT32_MAX;
+	hit.ended = is_ended(t, s);
 	if (hit.row != VMP_NONE)
 		phase = t->m->phase_of_row[hit.row];
 	if (phase != VMP_NONE && cpi > 0)
@@ -143,7 +151,7 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 	t->counts |= cpi > 0;
 	if (hit.weight && s->cut)
 		add64(&t->m->cuts[hit.row].n[s->group], hit.weight);
-	count_parts(t, s);
+	count_parts(t, s, hit.ended);
 	if (s->timed) {
 		t->phase = phase;
 		spread(t, s, cpi);
@@ -182,7 +190,7 @@ static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, con
 {
 	uint32_t i;
 
-	for (i = 0; i < s->nr; i++) {
+	for (i = h->ended; i < s->nr; i++) {
 		const struct vmp_seen_as *seen = &t->seen_as[s->step[i]];
 		struct vmp_pair new = { h->row, seen->number, { 0 } };
 		uint32_t *place = &t->place[seen->number];

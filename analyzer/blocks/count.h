@@ -29,7 +29,9 @@ struct vmp_count_block {
 /* A sample that pairs are counted of */
 struct vmp_count_hit {
 	uint32_t at;		/* in what is kept */
-	uint32_t row, weight;
+	uint32_t row;
+	uint32_t weight : 31;
+	uint32_t ended : 1;	/* in a block that was over: the first step is no window */
 };
 
 struct vmp_count {

@@ -46,7 +46,7 @@ static int note_some(struct vmp_drawing *w, uint32_t first, uint32_t nr)
 
 		of[3 * i] = (struct vmp_raw_address){ .addr = raw->a, .context = raw->context };
 		of[3 * i + 1] = (struct vmp_raw_address){ .addr = raw->b, .context = raw->context };
-		of[3 * i + 2] = (struct vmp_raw_address){ .addr = raw->kind == VMP_RAW_STEP ? raw->c : 0, .context = raw->context_c };
+		of[3 * i + 2] = (struct vmp_raw_address){ .addr = raw->kind == VMP_RAW_LANDING ? 0 : raw->c, .context = raw->context_c };
 	}
 	err = vmp_points_note(&w->set->points, of, 3 * nr, number);
 	for (i = 0; !err && i < nr; i++) {
@@ -102,7 +102,7 @@ static void *see_ends(void *arg)
 	return NULL;
 }
 
-/* Each step ends with the branch itself, whatever the processor named */
+/* Each step, and what was taken behind it, ends with the branch itself, whatever the processor named */
 static int find_branches(struct vmp_drawing *w)
 {
 	struct vmp_set *set = w->set;
@@ -113,12 +113,12 @@ static int find_branches(struct vmp_drawing *w)
 
 	if (!ends)
 		return -ENOMEM;
-	for (i = 0; i < w->steps; i++)
+	for (i = 0; i < w->nr; i++)
 		if (w->v[i].end != VMP_NONE && w->v[i].next != VMP_NONE)
 			ends[w->v[i].end] = END_UNSEEN;
 	w->found = ends;
 	err = vmp_draw_together(w, set->points.points.nr, see_ends);
-	for (i = 0; !err && i < w->steps; i++) {
+	for (i = 0; !err && i < w->nr; i++) {
 		struct vmp_drawn *d = &w->v[i];
 
 		if (d->end == VMP_NONE || d->next == VMP_NONE || ends[d->end] != END_DOES_NOT)

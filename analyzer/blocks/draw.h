@@ -5,7 +5,7 @@
 
 #include "blocks/set.h"
 
-/* A raw by its points; that of a landing has no next */
+/* A raw by its points; that of a landing has no next, but behind a branch that was retired last */
 struct vmp_drawn {
 	uint32_t start, end, next;
 	uint32_t raw;

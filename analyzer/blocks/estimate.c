@@ -219,25 +219,22 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s, struct without without[VMP_GROUPS])
 {
 	const struct vmp_set *set = e->m->set;
-	uint32_t i, b, first;
+	struct vmp_block_range r;
+	uint32_t i, b;
 	int g;
 
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *l = &set->landings.v[i];
-		uint64_t at = set->points.points.v[l->at].addr;
 		double all = 0, seen = 0, missed = vmp_groups_without(&e->m->missed[i], VMP_GROUPS);
 
 		if (!(missed > 0))
 			continue;
-		first = vmp_set_first_block(set, l->start);
-		while (first < set->blocks.nr && set->blocks.v[first].start == l->start &&
-		       set->points.points.v[set->blocks.v[first].end].addr < at)
-			first++;
-		for (b = first; b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
+		r = vmp_set_landing_blocks(set, l, vmp_set_first_block(set, l->start));
+		for (b = r.first; b < r.end; b++) {
 			all += s->block[b];
 			seen += set->blocks.v[b].n;
 		}
-		for (b = first; seen > 0 && b < set->blocks.nr && set->blocks.v[b].start == l->start; b++) {
+		for (b = r.first; seen > 0 && b < r.end; b++) {
 			double part = all > 0 ? s->block[b] / all : set->blocks.v[b].n / seen;
 
 			e->block[b].missed += missed * part;
@@ -349,8 +346,13 @@ static void doubt(struct vmp_estimates *e, struct vmp_estimate *b, double scale)
 {
 	double times = b->cycles[VMP_SOURCE_TIME] / b->cycles[VMP_SOURCE_CPI];
 
-	if (b->source != VMP_SOURCE_TIME || e->by_instructions)
+	if (b->source == VMP_SOURCE_LBR || e->by_instructions)
 		return;
+	if (b->source != VMP_SOURCE_TIME) {	/* its runs are the chain's all the same */
+		b->executions_doubt = scale;
+		add_part(&b->executions_error, b->executions, scale);
+		return;
+	}
 	b->doubt = hypot(times > 0 ? 1 - 1 / times : 0, scale);
 	b->executions_doubt = hypot(times > 0 ? 1 - times : 0, scale);
 	add_part(&b->error, b->cycles[VMP_SOURCE_TIME], b->doubt);
@@ -367,9 +369,9 @@ static void doubt(struct vmp_estimates *e, struct vmp_estimate *b, double scale)
  * Runs to which a mispredicted branch led, apart from the others: by the processor's cycles; or by the
  * share that they have of the block's samples, and of its runs in the windows.
  */
-static void part(const struct vmp_block_code *b, struct vmp_estimate *e)
+static void part(const struct vmp_block_code *b, const struct vmp_part *part, struct vmp_estimate *e)
 {
-	double runs = b->n ? (double)b->missed.n / b->n : 0, time = e->samples > 0 ? e->missed / e->samples : 0;
+	double runs = part ? vmp_part_missed(part, VMP_GROUPS) : 0, time = e->samples > 0 ? e->missed / e->samples : 0;
 	double cycles = e->cycles[e->source];
 
 	e->cycles_missed = e->cycles_predicted = NAN;
@@ -457,7 +459,7 @@ static void choose(struct vmp_estimates *e)
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)
 				e->block_without[g][i] = NAN;
 		}
-		part(&e->m->set->blocks.v[i], b);
+		part(&e->m->set->blocks.v[i], m->part_of[i] == VMP_NONE ? NULL : &m->parts[m->part_of[i]], b);
 		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
 	}
 	vmp_parallel_ranges(m->set->blocks.nr, vmp_scan_threads(), take_spreads, e);

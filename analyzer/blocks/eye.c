@@ -146,12 +146,13 @@ int vmp_set_see(struct vmp_set_eye *eye, struct vmp_scan *scan, const struct vmp
 	out->ip = hit.addr;
 	out->w.nr = out->w.switched = 0;
 	out->w.landed = 0;
-	out->w.missed = 0;
+	out->w.at = hit.addr;
+	out->w.ended = out->w.missed = 0;
 	if (!passes(eye->set, ls->s, &c))
 		return 0;
 	if (ls->lbr)
-		vmp_window_of(&eye->set->points, c.kernel, ls->lbr, hit.addr, &out->w);
-	out->alone = !out->w.landed && (!ls->lbr || vmp_lbr_has_blocks(ls->lbr));
+		vmp_window_of(&eye->set->points, c.kernel, ls->lbr, hit.addr, vmp_lbr_is_timed(ls), &out->w);
+	out->alone = hit.addr && !out->w.landed && (!ls->lbr || vmp_lbr_has_blocks(ls->lbr));
 	return 1;
 }
 
@@ -280,13 +281,21 @@ static int step_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, con
 	return 0;
 }
 
-static int landing_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, struct vmp_raw *raw)
+/* @ended: the first step, if the sample is of its block */
+static int landing_key(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const struct vmp_raw *ended, struct vmp_raw *raw)
 {
-	uint64_t at = s->ip;
+	uint64_t at = s->w.at;
 	uint32_t context;
 	int err;
 
-	*raw = (struct vmp_raw){ .a = s->w.landed, .b = s->ip, .kind = VMP_RAW_LANDING,
+	if (ended) {
+		*raw = (struct vmp_raw){
+			.a = ended->a, .b = ended->b, .c = ended->c, .context = ended->context, .context_c = ended->context_c,
+			.kind = s->s->hdr.type == VMPROF_REC_SAMPLE ? VMP_RAW_ENDED : VMP_RAW_ENDED_INSN, .missed = ended->missed, .n = 1,
+		};
+		return 0;
+	}
+	*raw = (struct vmp_raw){ .a = s->w.landed, .b = s->w.at, .kind = VMP_RAW_LANDING,
 		.missed = (uint16_t)s->w.missed, .n = 1 };
 	err = translate(eye, s, &raw->a, &raw->context);
 	if (!err)
@@ -318,7 +327,7 @@ int vmp_set_keys(struct vmp_set_eye *eye, const struct vmp_set_sample *s, const 
 		err = step_key(eye, s, &step[i], &keys->raw[i],
 			       i + 1 < keys->nr && step[i].start == step[i + 1].next ? &keys->raw[i + 1] : NULL);
 	if (!err && keys->landed)
-		err = landing_key(eye, s, &keys->raw[all++]);
+		err = landing_key(eye, s, s->w.ended ? &keys->raw[0] : NULL, &keys->raw[all++]);
 	for (i = 0; !err && i < all; i++)
 		keys->hash[i] = vmp_raws_hash(raws, &keys->raw[i]);
 	return err;

@@ -11,14 +11,9 @@ static uint32_t words_of(uint32_t nr, int has_cycles)
 	return (uint32_t)(sizeof(struct vmp_kept_sample) + (has_cycles ? 2 : 1) * sizeof(uint32_t) * nr + 7) / 8;
 }
 
-static int is_timed(const struct vmp_lbr_sample *ls)
-{
-	return ls->s->hdr.type == VMPROF_REC_SAMPLE;
-}
-
 void vmp_kept_pass(struct vmp_kept *k, const struct vmp_lbr_sample *ls)
 {
-	k->fresh |= ls->first || is_timed(ls);
+	k->fresh |= ls->first || vmp_lbr_is_timed(ls);
 }
 
 void vmp_kept_head(struct vmp_kept_sample *s, struct vmp_kept *k, const struct vmp_lbr_sample *ls,
@@ -31,7 +26,7 @@ void vmp_kept_head(struct vmp_kept_sample *s, struct vmp_kept *k, const struct v
 	*s = (struct vmp_kept_sample){
 		.cycles = counts ? ls->s->cycles : 0, .insns = counts ? ls->s->instructions : 0,
 		.group = (uint8_t)(ls->s->tsc * 0x9e3779b97f4a7c15ULL >> 61),
-		.timed = (uint8_t)is_timed(ls), .cut = ls->lbr && ls->lbr->nr && ls->lbr->cut, .fresh = (uint8_t)(k->fresh | ls->first),
+		.timed = (uint8_t)vmp_lbr_is_timed(ls), .cut = ls->lbr && ls->lbr->nr && ls->lbr->cut, .fresh = (uint8_t)(k->fresh | ls->first),
 	};
 	for (i = 0; i < keys->nr; i++)
 		s->has_cycles |= keys->raw[i].cycles != 0;

@@ -217,7 +217,7 @@ static int index_all(struct work *w)
 		err = vmp_places_add(&w->at_hits, &set->points, w->hits.v[i].point, i);
 	for (i = 0; !err && i < set->landings.nr; i++)
 		if (!set->landings.v[i].flaw)
-			err = vmp_places_add(&w->at_landings, &set->points, set->landings.v[i].at, i);
+			err = vmp_places_add(&w->at_landings, &set->points, set->landings.v[i].ip, i);
 	for (i = 0; !err && i < set->blocks.nr; i++)
 		err = vmp_places_add(&w->blocks, &set->points, set->blocks.v[i].start, i);
 	vmp_places_sort(&w->at_hits);

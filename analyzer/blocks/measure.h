@@ -36,6 +36,7 @@ struct vmp_pairs {
  */
 struct vmp_common {
 	uint64_t end;		/* address of its last instruction */
+	uint64_t behind;	/* ... and of what lies behind that: there are samples that overflowed in it */
 	uint32_t insns;		/* 0 unknown */
 };
 
@@ -102,6 +103,14 @@ struct vmp_measure {
 	struct vmp_pairs pairs;
 	int counts;			/* some samples have cycles and instructions */
 };
+
+/** vmp_measure_is_common() - Was what was retired last, at samples of a landing, in the common code of its start? */
+static inline int vmp_measure_is_common(const struct vmp_measure *m, const struct vmp_landing *l)
+{
+	const struct vmp_common *c = &m->common[l->start];
+
+	return m->set->points.points.v[l->at].addr <= (l->ended ? c->end : c->behind);
+}
 
 /** vmp_measure_create() - Count; what @set has kept of samples is freed.  Return: 0, -ENOMEM, -errno of reading. */
 int vmp_measure_create(struct vmp_measure **out, struct vmp_set *set);

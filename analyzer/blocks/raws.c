@@ -8,7 +8,7 @@
 
 static uint64_t hash(const struct vmp_raw *r)
 {
-	uint64_t tail = r->c + ((uint64_t)r->context << 40 | (uint64_t)r->kind << 39 | (uint64_t)r->missed << 38 | r->context_c);
+	uint64_t tail = r->c + ((uint64_t)r->context << 40 | (uint64_t)r->kind << 38 | (uint64_t)r->missed << 37 | r->context_c);
 
 	return vmp_hash_mix(r->a + vmp_hash_mix(r->b ^ (tail << 21 | tail >> 43)));
 }

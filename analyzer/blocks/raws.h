@@ -15,6 +15,8 @@
 enum vmp_raw_kind {
 	VMP_RAW_STEP,		/* a, b, c: start, end, next of a step */
 	VMP_RAW_LANDING,	/* a, b: start of the block that a sample was taken in (0: no branch tells), and where */
+	VMP_RAW_ENDED,		/* the same of a sample of the event behind the branch at b, which led to c */
+	VMP_RAW_ENDED_INSN,	/* the same of a sample of instructions */
 };
 
 /* A line of cache */

@@ -295,7 +295,7 @@ static uint32_t *most_at(const struct vmp_set *set)
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *l = &set->landings.v[i];
 
-		if (!l->flaw && (most[l->at] == VMP_NONE || set->landings.v[most[l->at]].n < l->n))
+		if (!l->flaw && !l->ended && (most[l->at] == VMP_NONE || set->landings.v[most[l->at]].n < l->n))
 			most[l->at] = i;
 	}
 	return most;
@@ -304,13 +304,13 @@ static uint32_t *most_at(const struct vmp_set *set)
 /* The landing of samples at @at that no branch leads to, made when it is new */
 static int find_alone(struct vmp_set *set, uint32_t *most, uint32_t at, uint32_t *out)
 {
-	struct vmp_landing new = { .start = start_by_place(set, most, at), .at = at };
+	struct vmp_landing new = { .start = start_by_place(set, most, at), .at = at, .ip = at };
 
 	*out = most[at];
 	if (*out != VMP_NONE && set->landings.v[*out].start == new.start)
 		return 0;
 	if (new.start == VMP_NONE)
-		new = (struct vmp_landing){ .start = at, .at = at, .flaw = VMP_FLAW_UNKNOWN };
+		new = (struct vmp_landing){ .start = at, .at = at, .ip = at, .flaw = VMP_FLAW_UNKNOWN };
 	*out = set->landings.nr;
 	if (!new.flaw)
 		most[at] = *out;
@@ -377,8 +377,58 @@ static int mark_impossible(struct vmp_set *set)
 	return err;
 }
 
+/* By its bytes: a string instruction that repeats, and can be interrupted in between */
+static int repeats(const struct vmp_points *p, uint32_t point)
+{
+	const struct vmp_point *x = &p->points.v[point];
+	const uint8_t *code;
+	size_t len, i;
+	int prefix = 0;
+
+	code = x->flaw || x->object == VMP_NONE ? NULL : vmp_points_code(p, x->object, x->addr, &len);
+	if (!code)
+		return 0;
+	for (i = 0; i < len && i < VMP_DECODE_BYTES; i++) {
+		if (code[i] == 0xf2 || code[i] == 0xf3)
+			prefix = 1;
+		else if (code[i] != 0x66 && code[i] != 0x67 && (code[i] & 0xf0) != 0x40)
+			return prefix && ((code[i] >= 0xa4 && code[i] <= 0xa7) || (code[i] >= 0xaa && code[i] <= 0xaf) ||
+					  (code[i] >= 0x6c && code[i] <= 0x6f));
+	}
+	return 0;
+}
+
+/*
+ * Samples where a step's branch led: was that the last instruction? Not where an interrupt ended the step, and not, but for samples
+ * of instructions, where one repeats itself: these may be in the middle of it. Then they are of the block that begins there.
+ */
+static struct vmp_landing land_behind(const struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c)
+{
+	const struct vmp_points *p = &set->points;
+	struct vmp_landing l = { .start = d->start, .at = d->end, .ip = d->next, .ended = 1 };
+	uint32_t insns;
+
+	if (c->flow == VMP_FLOW_ON ||
+	    (vmp_raws_at(&set->raws, d->raw)->kind == VMP_RAW_ENDED && repeats(p, d->next)))
+		return (struct vmp_landing){ .start = d->next, .at = d->next, .ip = d->next, .flaw = p->points.v[d->next].flaw };
+	l.flaw = check(set, d, c, &insns);
+	return l;
+}
+
+static struct vmp_landing landing_of(const struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c)
+{
+	struct vmp_landing l = { .start = d->start, .at = d->end, .ip = d->end, .flaw = c->flaw };
+
+	if (d->next != VMP_NONE)
+		l = land_behind(set, d, c);
+	if (vmp_flaw_unseen(l.flaw))
+		l.flaw = VMP_FLAW_NONE;
+	return l;
+}
+
 static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
 {
+	const struct checked *c = NULL;	/* equal ones are looked at once */
 	struct vmp_set *set = w->set;
 	uint32_t i;
 	int err = 0;
@@ -386,12 +436,13 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 	for (i = w->steps; !err && i < w->nr && w->v[i].start != VMP_NONE; i++) {
 		const struct vmp_drawn *d = &w->v[i];
 		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
-		struct vmp_landing new = { .start = d->start, .at = d->end }, *l;
+		struct vmp_landing new, *l;
 
-		if (i == w->steps || !same_code(d, d - 1)) {
-			new.flaw = vmp_flaw_unseen(checked[i].flaw) ? VMP_FLAW_NONE : checked[i].flaw;
+		if (i == w->steps || vmp_by_points(d, d - 1))
+			c = &checked[i];
+		new = landing_of(set, d, c);
+		if (c == &checked[i] || new.ended != set->landings.v[set->landings.nr - 1].ended)
 			err = vmp_vec_push(&set->landings, new);
-		}
 		if (err)
 			break;
 		raw->target = set->landings.nr - 1;

@@ -72,28 +72,41 @@ static int renumber(struct vmp_measure *m, const struct start *starts, uint32_t 
 	return 0;
 }
 
+/* What lies behind an instruction, or where its code is not here itself */
+static uint64_t behind(const struct vmp_set *set, uint32_t point)
+{
+	const struct vmp_point *p = &set->points.points.v[point];
+	enum vmp_flow flow;
+	const uint8_t *code;
+	size_t len;
+
+	code = p->flaw || p->object == VMP_NONE ? NULL : vmp_points_code(&set->points, p->object, p->addr, &len);
+	return p->addr + (code ? vmp_decode_step(set->stepper.decoder, code, len, &flow) : 0);
+}
+
 /* Interrupts end blocks anywhere, and rare ends would leave next to nothing in common. */
 static void find_common(struct vmp_measure *m)
 {
 	const struct vmp_set *set = m->set;
 	uint64_t all, sum;
-	uint32_t i, k, b;
+	uint32_t i, k, b, end;
 
 	for (i = 0; i < set->points.points.nr; i++)
-		m->common[i].end = UINT64_MAX;
+		m->common[i].end = m->common[i].behind = UINT64_MAX;
 	for (i = 0; i < set->blocks.nr; i = k) {
 		struct vmp_common *c = &m->common[set->blocks.v[i].start];
 
 		for (k = i, all = 0; k < set->blocks.nr && set->blocks.v[k].start == set->blocks.v[i].start; k++)
 			all += set->blocks.v[k].flow == VMP_FLOW_ON ? 0 : set->blocks.v[k].n;
-		for (b = i, sum = 0; b < k; b++) {
+		for (b = i, end = VMP_NONE, sum = 0; b < k && sum * RARE <= all; b++) {
 			if (set->blocks.v[b].flow == VMP_FLOW_ON)
 				continue;
 			sum += set->blocks.v[b].n;
-			*c = (struct vmp_common){ set->points.points.v[set->blocks.v[b].end].addr, set->blocks.v[b].insns };
-			if (sum * RARE > all)
-				break;
+			end = b;
 		}
+		if (end != VMP_NONE)
+			*c = (struct vmp_common){ set->points.points.v[set->blocks.v[end].end].addr,
+						  behind(set, set->blocks.v[end].end), set->blocks.v[end].insns };
 	}
 }
 

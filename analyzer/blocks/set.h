@@ -64,6 +64,8 @@ struct vmp_block_code {
 /* Samples in one block, at one address */
 struct vmp_landing {
 	uint32_t start, at;
+	uint32_t ip;		/* where they are: at, unless the block had ended: then where the branch at at led */
+	uint32_t ended;		/* 1: by that branch, which was retired last */
 	enum vmp_flaw flaw;		/* code does not run straight from start to there */
 	uint32_t n;
 };
@@ -111,6 +113,29 @@ int vmp_set_create(struct vmp_set **set, struct vmp_model *m, const struct vmp_s
 
 /** vmp_set_first_block() - Number of the first block that begins at a point; the others follow it.  VMP_NONE none. */
 uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start);
+
+/* Blocks from first until before end */
+struct vmp_block_range {
+	uint32_t first, end;
+};
+
+/**
+ * vmp_set_landing_blocks() - The blocks of which samples of a landing may be: the one that it ended, or all from its start
+ * that go on as far as it is.
+ * @first: The first of its start, or VMP_NONE.
+ */
+static inline struct vmp_block_range vmp_set_landing_blocks(const struct vmp_set *set, const struct vmp_landing *l, uint32_t first)
+{
+	const struct vmp_point *points = set->points.points.v;
+	struct vmp_block_range r;
+
+	while (first < set->blocks.nr && set->blocks.v[first].start == l->start && points[set->blocks.v[first].end].addr < points[l->at].addr)
+		first++;
+	r = (struct vmp_block_range){ first, first };
+	while (r.end < set->blocks.nr && set->blocks.v[r.end].start == l->start && (!l->ended || set->blocks.v[r.end].end == l->at))
+		r.end++;
+	return r;
+}
 
 /** vmp_set_open() - The same without any sample, for who looks at single ones. */
 int vmp_set_open(struct vmp_set **set, struct vmp_model *m, const struct vmp_set_choice *choice);

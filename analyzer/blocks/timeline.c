@@ -57,7 +57,7 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 		return (double)s->tsc;
 	number = keys->number[keys->nr];
 	l = number == VMP_NONE ? NULL : &w->set->landings.v[vmp_raws_at(&w->set->raws, number)->target];
-	if (!l || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
+	if (!l || l->ended || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
 		return (double)s->tsc;
 	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;
 }

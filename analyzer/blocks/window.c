@@ -68,7 +68,15 @@ unsigned int vmp_window_own(const struct vmp_points *p, uint32_t kernel, const s
 	return i;
 }
 
-void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
+/* Is the sample where the first step's branch led, and is it known where that step began? */
+static int is_behind(const struct vmp_window *w, const struct vmp_branch *b, uint64_t ip)
+{
+	const struct vmp_step *s = w->step;
+
+	return w->landed && w->nr && s->start && b->to == ip && s->next == ip && s->end == b->from && !((s->start ^ s->end) >> 63);
+}
+
+void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip, int timed,
 		   struct vmp_window *w)
 {
 	unsigned int own = vmp_window_own(p, kernel, lbr), i;
@@ -76,7 +84,9 @@ void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp
 	const struct vmp_branch *b = lbr->b;
 
 	w->nr = w->switched = 0;
-	w->landed = blocks && lbr->nr && !blind && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
+	w->ended = 0;
+	w->at = ip;
+	w->landed = ip && blocks && lbr->nr && !blind && !((b[0].to ^ ip) >> 63) ? b[0].to : 0;
 	w->missed = w->landed && b[0].mispredicted;
 	for (i = 0; i < lbr->nr; i++, b++) {
 		struct vmp_step s = {
@@ -87,10 +97,16 @@ void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp
 			w->switched++;
 			continue;
 		}
-		if (blocks && i + 1 < lbr->nr && !(i + 1 >= own && is_user(b[1].to))) {
+		if (blocks && b->from && i + 1 < lbr->nr && !(i + 1 >= own && is_user(b[1].to))) {
 			s.start = b[1].to;
 			s.missed = b[1].mispredicted;
 		}
 		w->step[w->nr++] = s;
 	}
+	if (!is_behind(w, lbr->b, ip) || (timed && lbr->b->mispredicted))
+		return;
+	w->ended = 1;
+	w->landed = w->step->start;
+	w->missed = w->step->missed;
+	w->at = w->step->end;
 }

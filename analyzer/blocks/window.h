@@ -23,7 +23,9 @@ struct vmp_window {
 	unsigned int nr;
 	unsigned int switched;	/* entries left out: user code of another address space */
 	uint64_t landed;	/* start of the block in which the sample was taken, 0 unknown */
-	int missed;		/* the branch to there was mispredicted */
+	uint64_t at;		/* where in it: the sample's address; or, ended, of the branch that led there */
+	int ended;		/* that branch was retired last: the sample is of the first step's block */
+	int missed;		/* the branch to the start was mispredicted */
 };
 
 /**
@@ -38,8 +40,13 @@ unsigned int vmp_window_own(const struct vmp_points *p, uint32_t kernel, const s
  * vmp_window_of() - Steps of a sample that has branches.
  * @kernel: Context of its kernel.
  * @ip:     Where it was taken.
+ * @timed:  Of the session's event; else of instructions beside it.
+ *
+ * A counter's interrupt comes when an instruction has been retired, and finds the one that is next. Where the youngest
+ * branch led just there, that branch was the last, and the sample belongs to the block that it ended, if the record tells where
+ * that began. Behind a mispredicted one a processor mostly waits for the next instruction: that time is the next block's.
  */
-void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip,
+void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp_lbr *lbr, uint64_t ip, int timed,
 		   struct vmp_window *w);
 
 #endif

@@ -94,7 +94,7 @@ static int add_unit(struct job *j, uint32_t object, const struct vmp_unit *u)
 
 static int add_landing(struct job *j, uint32_t object, const struct vmp_landing *l)
 {
-	uint64_t at = seen_from(j, object, l->at);
+	uint64_t at = seen_from(j, object, l->ip);
 	struct vmp_way w = { .kind = VMP_WAY_SAMPLE, .from = at, .to = at, .n = l->n };
 
 	return at == VMP_OUTSIDE ? 0 : add(j, w);

@@ -40,6 +40,12 @@ struct vmp_lbr_sample {
 	int first;			/* of its block: what came before is not known */
 };
 
+/** vmp_lbr_is_timed() - 1 of the session's event, 0 of instructions sampled beside it. */
+static inline int vmp_lbr_is_timed(const struct vmp_lbr_sample *ls)
+{
+	return ls->s->hdr.type == VMPROF_REC_SAMPLE;
+}
+
 /* Every kind of near branch: code between two of them ran straight on */
 #define VMP_LBR_NEAR	(VMPROF_LBR_COND | VMPROF_LBR_CALL_REL | VMPROF_LBR_CALL_IND | VMPROF_LBR_RET | \
 			 VMPROF_LBR_JUMP_IND | VMPROF_LBR_JUMP_REL)

@@ -72,10 +72,11 @@ static inline char *own_folder(const char *folder, const char *name)
 
 #define AT(i)		(PROG_BASE + prog.insn[i].addr)
 
-/* A user sample whose youngest branches are given, in a program of plain code and two jumps */
-static inline void begin_small(void)
+/* A user sample whose youngest branches are given, in a program of plain code and two jumps; it begins with @first */
+static inline void begin_small_with(enum prog_op first)
 {
 	prog_plain(&prog, 4, 1, 1);			/* 0 .. 3 */
+	prog.insn[0].op = first;
 	prog.insn[0].function = "small";
 	prog_jump(&prog, PROG_COND, 0, 2, 0);		/* 4 */
 	prog_plain(&prog, 3, 1, 1);			/* 5 .. 7 */
@@ -90,6 +91,11 @@ static inline void begin_small(void)
 	gen_ksyms(&g, "ffffffff81000000 T _stext\nffffffff81001000 T do_work\n"
 		      "ffffffff81002000 T __switch_to_asm\nffffffff81003000 T after\nffffffff81004000 T _etext\n");
 	gen_agent_flush(&g, GEN_VM, 3000);
+}
+
+static inline void begin_small(void)
+{
+	begin_small_with(PROG_PLAIN);
 }
 
 static inline void load_small(void)

@@ -18,7 +18,7 @@
 #define PROG_CR3	0x1000000ULL
 #define PROG_PID	50U
 
-enum prog_op { PROG_PLAIN, PROG_COND, PROG_JUMP, PROG_CALL, PROG_RET };
+enum prog_op { PROG_PLAIN, PROG_COND, PROG_JUMP, PROG_CALL, PROG_RET, PROG_REP };
 
 struct prog_insn {
 	enum prog_op op;
@@ -74,7 +74,7 @@ static inline int prog_jump(struct prog *p, enum prog_op op, int target, uint32_
 
 static inline void prog_assemble(struct prog *p)
 {
-	static const uint8_t bytes[] = { 3, 6, 5, 5, 1 };
+	static const uint8_t bytes[] = { 3, 6, 5, 5, 1, 2 };
 	uint64_t at = PROG_VADDR;
 	uint8_t *c = p->code;
 	int i;
@@ -102,6 +102,9 @@ static inline void prog_assemble(struct prog *p)
 			break;
 		case PROG_RET:
 			*c = 0xc3;
+			break;
+		case PROG_REP:
+			memcpy(c, "\xf3\xa4", 2);	/* rep movsb */
 		}
 		c += in->bytes;
 	}
@@ -240,6 +243,8 @@ struct prog_sim {
 	uint32_t mispredicted;			/* of these: bits */
 	unsigned known;				/* of these: behind the last VM entry */
 	uint64_t cycles, insns, last_cycles, last_insns, taken_at, random;
+	uint64_t next, next_insns;	/* where the counters overflow; 0: they do not run */
+	uint64_t n;			/* samples of cycles */
 	uint32_t late;		/* cycles before the next instruction */
 	int stack[64], depth, start;
 };
@@ -292,6 +297,7 @@ static inline int prog_step(struct prog_sim *s, int at)
 
 	switch (in->op) {
 	case PROG_PLAIN:
+	case PROG_REP:
 		return to;
 	case PROG_COND:
 		if (in->trips ? ++in->done % in->trips == 0 : prog_chance(s) >= in->chance)
@@ -327,39 +333,50 @@ static inline int prog_step(struct prog_sim *s, int at)
 	return to;
 }
 
-/* What the instruction @at takes, with what a mispredicted branch before it does */
-static inline uint32_t prog_cost(struct prog_sim *s, int at)
+/* Time goes by: samples of it find the processor at @at */
+static inline void prog_wait(struct prog_sim *s, uint32_t cycles, int at)
 {
-	uint32_t cost = s->p->insn[at].cost + s->late;
+	s->cycles += cycles;
+	for (; s->next && s->next <= s->cycles && s->n < s->run->samples; s->next += prog_period(s, s->run->period), s->n++)
+		prog_sample(s, VMPROF_REC_SAMPLE, at);
+}
 
+/*
+ * An instruction, behind what a mispredicted branch before it costs.  A counter that overflows in it interrupts when it has been
+ * retired: the sample is at the next one.  Return: which that is
+ */
+static inline int prog_retire(struct prog_sim *s, int at)
+{
+	uint32_t cost = s->p->insn[at].cost;
+
+	prog_wait(s, s->late, at);
 	s->late = 0;
-	return cost;
+	s->cycles += cost;
+	s->insns++;
+	at = prog_step(s, at);
+	prog_wait(s, 0, at);
+	if (s->next_insns && s->insns >= s->next_insns) {
+		s->next_insns += prog_period(s, s->run->instructions);
+		prog_sample(s, VMPROF_REC_INSTRUCTIONS, at);
+	}
+	return at;
 }
 
 static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
 {
 	struct prog_sim s = { .g = g, .p = p, .run = run, .random = run->seed + 1 };
-	uint64_t next = run->period, next_insns = run->instructions, n = 0;
 	int at = 0, i;
 
-	for (i = 0; i < 4096; i++) {	/* the LBR is full, and it runs in its loops */
-		s.cycles += prog_cost(&s, at);
-		at = prog_step(&s, at);
-	}
+	for (i = 0; i < 4096; i++)	/* the LBR is full, and it runs in its loops */
+		at = prog_retire(&s, at);
 	memset(p->truth, 0, sizeof(p->truth));
 	memset(p->taken, 0, sizeof(p->taken));
-	next += s.last_cycles = s.cycles;
-	while (n < run->samples) {
-		s.cycles += prog_cost(&s, at);
-		s.insns++;
-		for (; next <= s.cycles && n < run->samples; next += prog_period(&s, run->period), n++)
-			prog_sample(&s, VMPROF_REC_SAMPLE, at);
-		if (run->instructions && s.insns >= next_insns) {
-			next_insns += prog_period(&s, run->instructions);
-			prog_sample(&s, VMPROF_REC_INSTRUCTIONS, at);
-		}
-		at = prog_step(&s, at);
-	}
+	s.next = run->period + s.cycles;
+	s.next_insns = run->instructions;
+	s.last_cycles = s.cycles;
+	s.insns = 0;
+	while (s.n < run->samples)
+		at = prog_retire(&s, at);
 	if (g->records_len)
 		gen_records_flush(g, 0, 10000, 10000 + s.cycles);
 }

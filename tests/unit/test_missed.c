@@ -243,7 +243,7 @@ static void test_missed_groups(void **state)
 		/* which group a sample is in; the first four have no mispredicted branch, the last one a good many */
 		int group = (int)(tsc * 0x9e3779b97f4a7c15ULL >> 61), missed = group > 3 && tsc % (9 - (unsigned)group) == 0;
 
-		gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(0), 1);
+		gen_guest(&g, GEN_VM, tsc, PROG_CR3, 3, AT(1), 1);
 		gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, 2, missed ? 2 : 0);
 		want[missed][group]++;
 		n[missed]++;

@@ -401,6 +401,119 @@ static void test_two_processes(void **state)
 	assert_int_equal(set->landings.nr, 1);
 }
 
+/* A sample with these branches, which were mispredicted or not */
+static void put_behind(unsigned type, uint64_t tsc, uint64_t ip, const struct prog_branch *b, unsigned nr, uint32_t mispredicted)
+{
+	struct vmprof_sample s = gen_guest_sample(GEN_VM, tsc, PROG_CR3, 3, ip);
+
+	s.hdr.type = (uint16_t)type;
+	gen_record(&g, &s, sizeof(s));
+	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, nr, mispredicted);
+}
+
+/* Samples in a block from @start on, at @at, or behind the branch there, which led to @ip */
+static uint32_t landed(int start, int at, int ip)
+{
+	uint32_t i;
+
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *l = &set->landings.v[i];
+
+		if (insn_at(l->start) == start && insn_at(l->at) == at && insn_at(l->ip) == ip)
+			return l->flaw ? 0 : l->n;
+	}
+	return 0;
+}
+
+/*
+ * A sample where the youngest branch led to is of the block that this branch ended; not where the processor had to start over
+ * behind it, unless instructions are sampled. Where its block began is not known of the oldest branch.
+ */
+static void test_ended(void **state)
+{
+	struct prog_branch back[3];
+
+	(void)state;
+	begin_small();
+	back[0] = back[2] = (struct prog_branch){ AT(8), AT(0) };	/* 5 to 8 ran last, before it 0 to 4 */
+	back[1] = (struct prog_branch){ AT(4), AT(5) };
+	put_behind(VMPROF_REC_SAMPLE, 10000, AT(0), back, 3, 0);
+	put_behind(VMPROF_REC_SAMPLE, 10001, AT(0), back, 3, 0);
+	put_behind(VMPROF_REC_SAMPLE, 10002, AT(0), back, 3, 1);
+	put_behind(VMPROF_REC_INSTRUCTIONS, 10003, AT(0), back, 3, 1);
+	put_behind(VMPROF_REC_SAMPLE, 10004, AT(2), back, 3, 0);
+	put_behind(VMPROF_REC_SAMPLE, 10005, AT(0), back, 1, 0);
+	load_small();
+	assert_int_equal(landed(5, 8, 0), 3);
+	assert_int_equal(landed(0, 0, 0), 2);
+	assert_int_equal(landed(0, 2, 2), 1);
+	assert_int_equal(set->totals.alone, 0);
+	assert_int_equal(set->totals.landed, 6);
+}
+
+/* In the middle of an instruction that repeats, where the youngest branch led: that one runs by then, but for who counts instructions */
+static void test_ended_repeats(void **state)
+{
+	struct prog_branch b[2];
+
+	(void)state;
+	begin_small_with(PROG_REP);
+	b[0] = (struct prog_branch){ AT(4), AT(0) };
+	b[1] = (struct prog_branch){ AT(8), AT(0) };
+	put_behind(VMPROF_REC_SAMPLE, 10000, AT(0), b, 2, 0);
+	put_behind(VMPROF_REC_INSTRUCTIONS, 10001, AT(0), b, 2, 0);
+	load_small();
+	assert_int_equal(landed(0, 0, 0), 1);
+	assert_int_equal(landed(0, 4, 0), 1);
+}
+
+/* Where the branch cannot be, the sample is of no block; an interrupt retires nothing: its sample is of the kernel's code */
+static void test_ended_otherwise(void **state)
+{
+	struct prog_branch b[2];
+	uint32_t i, kernel = 0;
+
+	(void)state;
+	begin_small();
+	b[0] = (struct prog_branch){ AT(4), AT(12) };
+	b[1] = (struct prog_branch){ AT(8), AT(0) };
+	put_behind(VMPROF_REC_SAMPLE, 10000, AT(12), b, 2, 0);
+	b[0] = (struct prog_branch){ AT(2), GEN_KERNEL + 0x1000 };
+	put_behind(VMPROF_REC_SAMPLE, 10001, GEN_KERNEL + 0x1000, b, 2, 0);
+	load_small();
+	assert_int_equal(set->totals.astray, 1);
+	assert_int_equal(set->totals.landed, 1);
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *l = &set->landings.v[i];
+
+		kernel += !l->flaw && !l->ended && l->start == l->at && set->points.points.v[l->at].addr == GEN_KERNEL + 0x1000;
+	}
+	assert_int_equal(kernel, 1);
+}
+
+/* Code at address 0, where a guest may put some: it is in no file of this process, and no mark for what is not known */
+static void test_address_zero(void **state)
+{
+	struct prog_branch b[3];
+
+	(void)state;
+	begin_small();
+	b[0] = b[2] = (struct prog_branch){ AT(4), AT(0) };
+	b[1] = (struct prog_branch){ AT(8), AT(0) };
+	put_behind(VMPROF_REC_SAMPLE, 10000, 0, b, 3, 0);	/* the sample */
+	b[0].from = 0;						/* where a branch is */
+	put_behind(VMPROF_REC_SAMPLE, 10001, AT(0), b, 3, 0);
+	b[0] = (struct prog_branch){ AT(8), 0 };		/* where it goes */
+	put_behind(VMPROF_REC_SAMPLE, 10002, 0, b, 3, 0);
+	put_behind(VMPROF_REC_SAMPLE, 10003, AT(2), b, 3, 0);
+	b[1].to = 0;
+	put_behind(VMPROF_REC_SAMPLE, 10004, AT(2), b, 3, 0);
+	load_small();
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 1), 0);
+	assert_int_equal(set->totals.samples, 5);
+}
+
 #define MANY	(2 * VMP_RAWS_CHUNK + 100)
 
 /* More steps than one piece of the table holds: numbers in the order of their coming, counts of both times */
@@ -580,6 +693,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_switch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_processes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended_repeats, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended_otherwise, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_address_zero, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
