@@ -178,6 +178,18 @@ static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], uint32_t u
 		to[g] += (double)w->e->unit_without[g][unit];
 }
 
+/* What lies behind the last branch of a loop */
+static uint64_t behind(const struct work *w, const struct vmp_loop *l)
+{
+	uint32_t object = point(w, l->header)->object;
+	enum vmp_flow flow;
+	size_t len;
+	const uint8_t *code = vmp_points_code(&w->set->points, object, l->end, &len);
+	unsigned int bytes = code ? vmp_decode_step(w->set->stepper.decoder, code, len, &flow) : 0;
+
+	return l->end + (bytes ? bytes : 1);
+}
+
 /* Samples of landings up to each, as they lie in memory */
 static int sum_landings(struct work *w)
 {
@@ -206,13 +218,40 @@ static int index_all(struct work *w)
 		if (!err && u->block != VMP_NONE)
 			err = vmp_places_add(&w->starts, points, u->start, i);
 	}
-	for (i = 0; !err && i < w->set->landings.nr; i++)
-		if (!w->set->landings.v[i].flaw)
-			err = vmp_places_add(&w->landings, points, w->set->landings.v[i].at, i);
+	for (i = 0; !err && i < w->set->landings.nr; i++) {
+		const struct vmp_landing *l = &w->set->landings.v[i];
+
+		if (l->flaw)
+			continue;
+		err = vmp_places_add(&w->landings, points, l->at, i);
+		/* what was retired last lies before it */
+		if (!err && !l->ended && l->at != l->start)
+			w->landings.v[w->landings.nr - 1].addr--;
+	}
 	vmp_places_sort(&w->nexts);
 	vmp_places_sort(&w->starts);
 	vmp_places_sort(&w->landings);
 	return err ? err : sum_landings(w);
+}
+
+static int is_kernel(const struct work *w, uint32_t p)
+{
+	const struct vmp_point *x = point(w, p);
+
+	return x->object != VMP_NONE && w->set->points.objects.v[x->object].kernel;
+}
+
+/* An interrupt's way back to where code was interrupted: nothing begins there. Behind a system call code goes on so. */
+static int resumes(const struct work *w, const struct vmp_unit *u)
+{
+	const struct vmp_point *to = point(w, u->next);
+	const uint8_t *code;
+	size_t len;
+
+	if (u->flow != VMP_FLOW_SYSRET && !(u->end != VMP_NONE && is_kernel(w, u->end) && !is_kernel(w, u->next)))
+		return 0;
+	code = vmp_points_code(&w->set->points, to->object, to->addr - 2, &len);
+	return !(code && len >= 2 && *code == 0x0f && (code[1] == 0x05 || code[1] == 0x34));	/* syscall, sysenter */
 }
 
 static void count_entries(const struct work *w, const struct vmp_loop *l, struct figures *f)
@@ -224,7 +263,8 @@ static void count_entries(const struct work *w, const struct vmp_loop *l, struct
 	for (i = vmp_places_first(&w->nexts, h->object, h->addr);
 	     vmp_places_until(&w->nexts, i, h->object, h->addr + 1); i++) {
 		n = w->nexts.v[i].number;
-		add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->top, n);
+		if (!resumes(w, &w->set->units.v[n]))
+			add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->top, n);
 	}
 	/* straight code that runs into the header from before */
 	for (i = vmp_places_first(&w->starts, h->object, before);
@@ -246,7 +286,7 @@ static void count_samples(const struct work *w, const struct vmp_loop *l, struct
 {
 	const struct vmp_point *h = point(w, l->header);
 	const struct vmp_groups *from = &w->upto[vmp_places_first(&w->landings, h->object, h->addr)];
-	const struct vmp_groups *to = &w->upto[vmp_places_first(&w->landings, h->object, l->end + 1)];
+	const struct vmp_groups *to = &w->upto[vmp_places_first(&w->landings, h->object, behind(w, l))];
 	int g;
 
 	for (g = 0; g <= VMP_GROUPS; g++)
@@ -290,6 +330,28 @@ static double find(const struct figures *f, double (*figure)(const struct figure
 	return all;
 }
 
+/* What is in doubt of a loop's iterations, and of their cycles, is so of the blocks that begin where it does */
+static void doubt(const struct work *w, struct vmp_loop *l)
+{
+	double runs = 0, executions = 0, cycles = 0;
+	uint32_t i;
+
+	for (i = vmp_set_first_block(w->set, l->header); i < w->set->blocks.nr && w->set->blocks.v[i].start == l->header; i++) {
+		const struct vmp_estimate *e = &w->e->block[i];
+
+		if (isnan(e->executions))
+			continue;
+		runs += e->executions;
+		executions += e->executions * e->executions_doubt;
+		cycles += e->executions * e->doubt;
+	}
+	if (!(runs > 0))
+		return;
+	l->iterations_error = hypot(l->iterations_error, l->iterations * executions / runs);
+	l->entries_error = hypot(l->entries_error, l->entries * executions / runs);
+	l->cycles_error = hypot(l->cycles_error, l->cycles * cycles / runs);
+}
+
 static void fill(const struct work *w, struct vmp_loop *l)
 {
 	struct figures f = { .period = w->e->period };
@@ -305,6 +367,7 @@ static void fill(const struct work *w, struct vmp_loop *l)
 	l->iterations = find(&f, iterations, &l->iterations_error);
 	l->trips = find(&f, trips, &l->trips_error);
 	l->cycles = find(&f, cycles, &l->cycles_error);
+	doubt(w, l);
 }
 
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)

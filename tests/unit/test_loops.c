@@ -23,12 +23,44 @@ static double reached(int insn)
 	return (double)n;
 }
 
-static void near(const char *what, int header, double found, double error, double truth)
+/* @doubt: part of the figure that the error holds besides chance */
+static void near(const char *what, int header, double found, double error, double truth, double doubt)
 {
 	if (getenv("SHOW"))
-		print_message("# %d: %s %.2f +- %.2f, truly %.2f\n", header, what, found, error, truth);
+		print_message("# %d: %s %.2f +- %.2f, of that in doubt %.2f, truly %.2f\n", header, what, found, error, found * doubt, truth);
+	assert_true(error >= found * doubt);
+	error = by_chance(error, found, doubt);
 	assert_true(error > 0 && error < 0.1 * found);
 	assert_true(fabs(found - truth) < 3 * error + 0.01 * truth);
+}
+
+/* Of the runs of blocks that begin there, or of their cycles */
+static double doubt_of(int header, int cycles)
+{
+	double runs = 0, doubt = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_estimate *e = &estimates->block[i];
+
+		if (insn_at(set->blocks.v[i].start) != header || isnan(e->executions))
+			continue;
+		runs += e->executions;
+		doubt += e->executions * (cycles ? e->doubt : e->executions_doubt);
+	}
+	assert_true(estimates->by_instructions ? !(doubt > 0) : doubt > 0);
+	return doubt / runs;
+}
+
+/* Of an iteration, by what its instructions cost */
+static double truly(int header, int end)
+{
+	double cycles = 0;
+	int i;
+
+	for (i = header; i <= end; i++)
+		cycles += reached(i) * prog.insn[i].cost;
+	return cycles / reached(header);
 }
 
 static void compare_loops(const struct want *want, size_t nr)
@@ -49,15 +81,21 @@ static void compare_loops(const struct want *want, size_t nr)
 		assert_non_null(l);
 		assert_int_equal(l->end, prog.insn[want[w].end].addr);
 		assert_int_equal(l->level, want[w].level);
-		near("entries", want[w].header, l->entries, l->entries_error, (double)want[w].entries);
-		near("iterations", want[w].header, l->iterations, l->iterations_error, reached(want[w].header));
-		near("trips", want[w].header, l->trips, l->trips_error, want[w].trips);
+		near("entries", want[w].header, l->entries, l->entries_error, (double)want[w].entries, doubt_of(want[w].header, 0));
+		near("iterations", want[w].header, l->iterations, l->iterations_error, reached(want[w].header), doubt_of(want[w].header, 0));
+		near("cycles", want[w].header, l->cycles, l->cycles_error, truly(want[w].header, want[w].end), doubt_of(want[w].header, 1));
+		near("trips", want[w].header, l->trips, l->trips_error, want[w].trips, 0);
 	}
 	vmp_loops_destroy(loops);
 }
 
 static const struct prog_run loops_run = {
 	.period = 2503, .samples = 20000, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
+};
+
+/* Instructions are sampled, too: nothing is in doubt */
+static const struct prog_run both_run = {
+	.period = 2503, .samples = 20000, .instructions = 2003, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
 };
 
 /* The test is at the bottom, and where it is entered; in an outer loop whose test never fails */
@@ -128,7 +166,7 @@ static void test_loops_beside(void **state)
 	prog_jump(&prog, PROG_JUMP, top, 0, 0);
 	prog.insn[leave].target = prog_plain(&prog, 2, 6, 1);
 	prog_jump(&prog, PROG_JUMP, again, 0, 0);
-	simulate(&loops_run);
+	simulate(&both_run);
 	compare_loops((struct want[]){
 		{ a, latch[0], 0, prog.taken[latch[0]] / 3, 4 }, { b, latch[1], 0, prog.taken[latch[1]] / 8, 9 },
 	}, 2);
