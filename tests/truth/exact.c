@@ -71,19 +71,34 @@ static int on_space(struct exact *x, char *line, uint32_t base)
 	return vmp_vec_push(&x->spaces, s);
 }
 
+/* As much of a count as one block takes */
+static uint32_t part(uint64_t *count)
+{
+	uint32_t n = *count > UINT32_MAX ? UINT32_MAX : (uint32_t)*count;
+
+	*count -= n;
+	return n;
+}
+
 static int on_block(struct exact *x, const char *line, uint32_t base)
 {
 	uint64_t v[11];
+	int err = 0, i;
 
 	if (numbers(line, v, 11) || !v[0] || base + v[0] > x->spaces.nr || v[2] > UINT32_MAX)
 		return -EBADMSG;
-	struct exact_block b = {
-		.space = base + (uint32_t)v[0] - 1, .pc = v[1], .size = (uint32_t)v[2],
-		.insns = v[3], .cycles = v[4], .insns_at = v[5], .cycles_at = v[6],
-		.entries = { v[7], v[9] }, .led = { v[8], v[10] },
-	};
+	do {
+		struct exact_block b = {
+			.space = base + (uint32_t)v[0] - 1, .pc = v[1], .size = (uint32_t)v[2],
+			.insns = part(&v[3]), .cycles = part(&v[4]), .insns_at = part(&v[5]), .cycles_at = part(&v[6]),
+			.entries = { part(&v[7]), part(&v[9]) }, .led = { part(&v[8]), part(&v[10]) },
+		};
 
-	return vmp_vec_push(&x->blocks, b);
+		err = vmp_vec_push(&x->blocks, b);
+		for (i = 3; i < 11 && !v[i]; i++)
+			;
+	} while (!err && i < 11);
+	return err;
 }
 
 static int on_overflow(struct exact *x, char *line)

@@ -24,11 +24,13 @@ struct exact_space {
 };
 
 /* What was retired in a block of code, and (_at) what led to an address in it:
-   where a counter that overflows finds the processor */
+   where a counter that overflows finds the processor.  Of one block there may be several, to be added up: there are tens of
+   millions, and hardly a count is larger than 32 bits. */
 struct exact_block {
-	uint64_t pc, insns, cycles, insns_at, cycles_at;
-	uint64_t entries[2], led[2];	/* [1] by a taken branch, [0] in line: how often, and the cycles in cycles_at for it */
+	uint64_t pc;
 	uint32_t space, size;
+	uint32_t insns, cycles, insns_at, cycles_at;
+	uint32_t entries[2], led[2];	/* [1] by a taken branch, [0] in line: how often, and the cycles in cycles_at for it */
 };
 
 struct exact_overflow {

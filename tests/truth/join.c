@@ -12,6 +12,7 @@
  * machine that emulates may run something else in between; what is as old as that is no sample's.
  */
 #define INTERRUPT_MS	1000
+#define PLACES_MAX	(4U << 20)	/* are remembered; each of many short processes has its own */
 #define CR3_ROOT	0x000fffffffffe000ULL	/* without PCID and PTI bits */
 
 /* ------------------------------------------------------------------- rows */
@@ -109,7 +110,14 @@ static uint64_t place_sum(const struct vmp_hit *hit, uint64_t addr, uint32_t siz
 	return vmp_hash_bytes(&key, sizeof(key));
 }
 
-/* Row of an address; each distinct one is resolved once. */
+static int remember(struct join *j, uint64_t sum, uint32_t row)
+{
+	if (j->by_place.nr >= PLACES_MAX)
+		vmp_hash_free(&j->by_place);
+	return vmp_hash_set(&j->by_place, sum, row);
+}
+
+/* Row of an address, which is resolved if that was not done lately */
 static int place_of(struct join *j, struct vmp_hit *hit, uint64_t addr, uint32_t *out)
 {
 	uint64_t sum = place_sum(hit, addr, 0);
@@ -122,7 +130,7 @@ static int place_of(struct join *j, struct vmp_hit *hit, uint64_t addr, uint32_t
 	}
 	hit->addr = addr;
 	err = row_of(j, hit, out);
-	return err ? err : vmp_hash_set(&j->by_place, sum, *out);
+	return err ? err : remember(j, sum, *out);
 }
 
 /*
@@ -152,7 +160,7 @@ static int block_of(struct join *j, const struct exact_block *b, struct vmp_hit 
 		if (!err && group_of(j, row) != group_of(j, *out))
 			j->rows.v[group_of(j, row)].group = group_of(j, *out);
 	}
-	return err || !b->size ? err : vmp_hash_set(&j->by_place, sum, *out);
+	return err || !b->size ? err : remember(j, sum, *out);
 }
 
 static int add_block(struct join *j, const struct exact_block *b, struct vmp_hit *hit)

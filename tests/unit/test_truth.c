@@ -121,6 +121,40 @@ static void test_exact_read(void **state)
 	assert_int_equal(exact_read(&x, "/nonexistent"), -ENOENT);
 }
 
+/* A count of more than 32 bits is several blocks' */
+static void test_exact_large(void **state)
+{
+	static const char large[] =
+		"vmprof-exact 4\n"
+		"cpu 0 1000 9000\n"
+		"space 1 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
+		"block 1 0x401000 12 8589934597 90 4294967296 4294967295 3 6 2 8\n"
+		"end\n";
+	uint64_t insns = 0, cycles = 0, insns_at = 0, cycles_at = 0, entries = 0;
+	struct exact x;
+	uint32_t i;
+
+	(void)state;
+	assert_int_equal(read_text(&x, large, strlen(large)), 0);
+	assert_int_equal(x.blocks.nr, 3);
+	for (i = 0; i < x.blocks.nr; i++) {
+		assert_int_equal(x.blocks.v[i].pc, 0x401000);
+		assert_int_equal(x.blocks.v[i].space, 0);
+		assert_int_equal(x.blocks.v[i].size, 12);
+		insns += x.blocks.v[i].insns;
+		cycles += x.blocks.v[i].cycles;
+		insns_at += x.blocks.v[i].insns_at;
+		cycles_at += x.blocks.v[i].cycles_at;
+		entries += x.blocks.v[i].entries[1];
+	}
+	assert_int_equal(insns, 8589934597);
+	assert_int_equal(cycles, 90);
+	assert_int_equal(insns_at, 4294967296);
+	assert_int_equal(cycles_at, 4294967295);
+	assert_int_equal(entries, 2);
+	exact_free(&x);
+}
+
 static void test_exact_cut(void **state)
 {
 	struct exact x;
@@ -329,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_binomial_known_values),
 		cmocka_unit_test(test_binomial_certainties),
 		cmocka_unit_test(test_exact_read),
+		cmocka_unit_test(test_exact_large),
 		cmocka_unit_test(test_exact_cut),
 		cmocka_unit_test(test_exact_nonsense),
 		cmocka_unit_test(test_exact_version),
