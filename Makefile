@@ -168,10 +168,11 @@ $(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
 	$(call say,TEST,judge)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
 # Its questions are put by tests, which hear what it says
-judge_parts := $(filter-out %/judge.c %/judge_blocks.c %/verdict.c,$(judge_src))
+judge_parts := $(filter-out %/judge.c %/judge_blocks.c %/judge_loops.c %/pieces.c %/verdict.c,$(judge_src))
 $(O)/tests/test_judge: private LIBS := $(judge_parts) $(LIBS)
-$(O)/tests/test_judge_blocks: private LIBS := $(filter %/binomial.c,$(judge_src)) $(LIBS)
-$(O)/tests/test_judge $(O)/tests/test_judge_blocks: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h)
+$(O)/tests/test_judge_blocks: private LIBS := $(filter %/binomial.c %/pieces.c %/judge_loops.c,$(judge_src)) $(LIBS)
+$(O)/tests/test_judge_loops: private LIBS := $(filter %/pieces.c,$(judge_src)) $(LIBS)
+$(O)/tests/test_judge $(O)/tests/test_judge_blocks $(O)/tests/test_judge_loops: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h)
 # The same with one file of the analyzer broken
 $(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
 	$(call say,TEST,judge-$*)

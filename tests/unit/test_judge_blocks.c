@@ -37,14 +37,13 @@ static struct bend {
 	double error;			/* of each, a part of it; 0: 0.02 */
 	double error_of_one;		/* that one's own */
 	double samples;			/* of each; 0: SAMPLES */
-	double own;			/* the instructions of each took so much more than led to their addresses */
 	uint32_t right;			/* so many have the exact cycles */
 	uint32_t sure;			/* so many have that error, the others one of 0.6 of their own cycles; 0: all */
 	uint32_t unknown;
 } bend;
 
 /* Their own errors are half up, half down, and as large as the error says */
-static int judged(uint32_t blocks, int kernel)
+static int judged(uint32_t blocks, enum asked of)
 {
 	const double error = bend.error > 0 ? bend.error : 0.02;
 	struct tally t = { .unknown = bend.unknown };
@@ -57,10 +56,10 @@ static int judged(uint32_t blocks, int kernel)
 			.cycles = { [VMP_SOURCE_CPI] = 2 * EXACT, [VMP_SOURCE_TIME] = EXACT * (1 + (i < bend.right ? 0 : off)) },
 			.error = EXACT * (!sure ? 0.6 : i == 5 && bend.error_of_one > 0 ? bend.error_of_one : error) };
 
-		tally_block(&t, &e, &(struct cost){ .own = EXACT * (1 + bend.own), .at = EXACT }, &bounds[kernel]);
+		tally_block(&t, &e, EXACT, &bounds[of]);
 	}
 	says = 1;
-	tally_verdict(&t, blocks, kernel);
+	tally_verdict(&t, blocks, of);
 	bend = (struct bend){ 0 };
 	if (getenv("SHOW"))
 		print_message("# %s\n", said);
@@ -70,18 +69,18 @@ static int judged(uint32_t blocks, int kernel)
 static void test_right(void **state)
 {
 	(void)state;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	assert_non_null(strstr(said, "20 of the 20 hottest blocks are known to 10 % (20 to 10 %), 0 of all"));
-	assert_non_null(strstr(said, "2.00 % in the mean, equation 1 100.00 %; 20 within 3 %, 20 of what their own instructions took; together "));
+	assert_non_null(strstr(said, "2.00 % in the mean, equation 1 100.00 %; 20 within 3 %; together "));
 }
 
 static void test_one_is_far_off(void **state)
 {
 	(void)state;
 	bend.one = 0.03 + 6 * 0.02 - 0.021;	/* it has an error of its own of 0.02 */
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.one = 0.03 + 6 * 0.02;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 }
 
 /* No one is six errors off, and all together are right, but eight are further off than chance allows */
@@ -89,9 +88,9 @@ static void test_several_are_off(void **state)
 {
 	(void)state;
 	bend.few = 0.05;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.few = 0.08;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	assert_non_null(strstr(said, "0 of all more than 3 % and 6"));
 }
 
@@ -100,11 +99,11 @@ static void test_all_are_off(void **state)
 {
 	(void)state;
 	bend.all = 0.03;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.all = 0.045;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	bend.all = -0.045;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 }
 
 /* One whose groups happen to agree does not weigh more than its samples */
@@ -112,7 +111,7 @@ static void test_error_by_chance(void **state)
 {
 	(void)state;
 	bend.error_of_one = 0.004;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	assert_non_null(strstr(said, "0.00 %, error 0.45 %; 0 not known"));
 }
 
@@ -122,25 +121,13 @@ static void test_none_is_near(void **state)
 	(void)state;
 	bend.error = 0.04;
 	bend.right = 6;
-	assert_true(judged(BLOCKS, 0));
-	assert_non_null(strstr(said, "; 6 within 3 %, 6 of"));
+	assert_true(judged(BLOCKS, USER));
+	assert_non_null(strstr(said, "; 6 within 3 %; together"));
 	bend.error = 0.04;
 	bend.right = 5;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	bend.error = 0.04;
-	assert_true(judged(BLOCKS, 1));
-}
-
-/* A sample is taken at the next address, the last instruction's in the next block: that is told, and no fault */
-static void test_own_cycles(void **state)
-{
-	(void)state;
-	bend.own = 0.04;
-	assert_true(judged(BLOCKS, 0));
-	assert_non_null(strstr(said, "; 20 within 3 %, 10 of what their own instructions took;"));
-	bend.own = -0.06;
-	assert_true(judged(BLOCKS, 0));
-	assert_non_null(strstr(said, "; 20 within 3 %, 0 of what"));
+	assert_true(judged(BLOCKS, KERNEL));
 }
 
 /* Blocks with few samples say nothing of all together; of the kernel's all that are judged do */
@@ -148,17 +135,17 @@ static void test_few_samples(void **state)
 {
 	(void)state;
 	bend.samples = 249;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	assert_non_null(strstr(said, "nan %"));
 	bend.samples = 100;
 	bend.all = 0.055;
-	assert_true(judged(BLOCKS, 1));
+	assert_true(judged(BLOCKS, KERNEL));
 	assert_non_null(strstr(said, "together +5.50 %, error 2.24 %"));
 	bend.samples = 100;
 	bend.all = 0.11;
-	assert_false(judged(BLOCKS, 1));
+	assert_false(judged(BLOCKS, KERNEL));
 	bend.samples = 49;
-	assert_false(judged(BLOCKS, 1));
+	assert_false(judged(BLOCKS, KERNEL));
 }
 
 /* Blocks that nobody knows together say nothing, however right they are */
@@ -166,41 +153,58 @@ static void test_together_is_unknown(void **state)
 {
 	(void)state;
 	bend.error = 0.26;
-	assert_true(judged(BLOCKS, 1));
+	assert_true(judged(BLOCKS, KERNEL));
 	assert_non_null(strstr(said, "error 5.81 %"));
 	bend.error = 0.28;
-	assert_false(judged(BLOCKS, 1));
+	assert_false(judged(BLOCKS, KERNEL));
 	bend.samples = 600;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.samples = 400;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 }
 
 static void test_few_are_known(void **state)
 {
 	(void)state;
 	bend.error = 0.13;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	bend.error = 0.13;
-	assert_false(judged(1, 0));
+	assert_false(judged(1, USER));
 	assert_non_null(strstr(said, "0 of the 20"));
 	bend.sure = 14;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 	bend.sure = 15;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.sure = 9;
-	assert_false(judged(BLOCKS, 1));
+	assert_false(judged(BLOCKS, KERNEL));
 	bend.sure = 10;
-	assert_true(judged(BLOCKS, 1));
+	assert_true(judged(BLOCKS, KERNEL));
+}
+
+/* By branches alone a block is known by an error of half its cycles, and nobody asks that any be near */
+static void test_branches_alone(void **state)
+{
+	(void)state;
+	bend.error = 0.26;
+	assert_true(judged(BLOCKS, BRANCHES_ALONE));
+	assert_non_null(strstr(said, "20 of the 20 hottest blocks are known to 100 %"));
+	bend.error = 0.26;
+	assert_false(judged(BLOCKS, USER));
+	bend.error = 0.28;
+	assert_false(judged(BLOCKS, BRANCHES_ALONE));
+	bend.one = 0.03 + 6 * 0.02;
+	assert_false(judged(BLOCKS, BRANCHES_ALONE));
+	bend.all = 0.045;
+	assert_false(judged(BLOCKS, BRANCHES_ALONE));
 }
 
 static void test_no_code(void **state)
 {
 	(void)state;
 	bend.unknown = 2;
-	assert_true(judged(BLOCKS, 0));
+	assert_true(judged(BLOCKS, USER));
 	bend.unknown = 3;
-	assert_false(judged(BLOCKS, 0));
+	assert_false(judged(BLOCKS, USER));
 }
 
 /* A function of 40,000 samples, its error half a per cent: time, runs by cycles, runs by instructions */
@@ -237,10 +241,10 @@ int main(void)
 		cmocka_unit_test(test_all_are_off),
 		cmocka_unit_test(test_error_by_chance),
 		cmocka_unit_test(test_none_is_near),
-		cmocka_unit_test(test_own_cycles),
 		cmocka_unit_test(test_few_samples),
 		cmocka_unit_test(test_together_is_unknown),
 		cmocka_unit_test(test_few_are_known),
+		cmocka_unit_test(test_branches_alone),
 		cmocka_unit_test(test_no_code),
 		cmocka_unit_test(test_function),
 	};

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* judge_loops.c - a loop's iterations are the runs of its first instruction; those that no branch back led to began at its entries. */
+#include "judge_loops.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks/loops.h"
+#include "model/weigh.h"
+#include "util/text.h"
+#include "verdict.h"
+
+#define OFF		0.03	/* of a figure, that is no fault */
+#define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
+#define LOOPS		12	/* are judged, the hottest ones */
+#define LOOPS_MIN	3	/* have to be, and have to be known to ... */
+#define SURE		0.1	/* ... so much of their trips */
+#define MEAN_OFF	0.02	/* of the trips of these together, by the weight of their errors: no fault ... */
+#define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
+#define SAMPLES_MIN	200	/* in the body of a loop that is judged */
+#define ENTRIES_MIN	1000	/* exact ones, of such a loop */
+#define OPEN		0.02	/* of its iterations, that none of the branches explains which vmprof saw lead there */
+
+/* What is asked of loops, and of how many */
+struct tally {
+	uint32_t judged, bad, close, sure, open, untold;	/* close: trips within OFF; untold: not judged, for the emulator's counts do not tell */
+	uint32_t dashes;		/* without trips: by branches alone no window may show how a loop is entered */
+	double off;			/* of trips, without sign */
+	double weighed, weights;	/* with it, by the inverse of their variance; of those that are sure */
+};
+
+/* As the emulator has it */
+struct counted {
+	double iterations, entries, back;
+};
+
+static const struct vmp_point *point(const struct pieces *p, uint32_t number)
+{
+	return &p->set->points.points.v[number];
+}
+
+/* What lies behind a branch; 0: its code is not here */
+static uint64_t behind(const struct pieces *p, const struct vmp_point *x)
+{
+	enum vmp_flow flow;
+	size_t len;
+	const uint8_t *code = vmp_points_code(&p->set->points, x->object, x->addr, &len);
+	unsigned int step = code ? vmp_decode_step(p->set->stepper.decoder, code, len, &flow) : 0;
+
+	return step ? x->addr + step : 0;
+}
+
+/* How often a branch was taken; below 0: the emulator's counts do not tell */
+static double taken(const struct pieces *p, const struct vmp_unit *u)
+{
+	const uint64_t next = behind(p, point(p, u->end));
+
+	if (!next || (u->flow != VMP_FLOW_COND && u->flow != VMP_FLOW_JUMP && u->flow != VMP_FLOW_CALL))
+		return -1;
+	return pieces_taken(p, point(p, u->end)->object, next);
+}
+
+/* Back from the kernel: what an interrupt broke off goes on */
+static int is_resumed(const struct pieces *p, const struct vmp_unit *u)
+{
+	const struct vmp_point *from = point(p, u->end);
+
+	return u->flow == VMP_FLOW_SYSRET || (from->object != VMP_NONE && p->set->points.objects.v[from->object].kernel);
+}
+
+/* Is there an earlier unit with the same branch? */
+static int is_known(const struct pieces *p, uint32_t unit)
+{
+	const struct vmp_unit *u = p->set->units.v;
+	uint32_t i;
+
+	for (i = 0; i < unit; i++)
+		if (!u[i].flaw && u[i].end == u[unit].end && u[i].next == u[unit].next)
+			return 1;
+	return 0;
+}
+
+/*
+ * Entries by branches from outside, and in line. What is left of iterations without branches back would be next to
+ * nothing of many, and as uncertain as these.  Return: 1; 0 the emulator's counts do not tell
+ */
+static int count_loop(const struct pieces *p, const struct vmp_loop *l, struct counted *c)
+{
+	const struct vmp_point *h = point(p, l->header);
+	double n;
+	uint32_t i;
+
+	*c = (struct counted){ .iterations = pieces_runs(p, h->object, h->addr), .entries = pieces_in_line(p, h->object, h->addr) };
+	for (i = 0; i < p->set->units.nr; i++) {
+		const struct vmp_unit *u = &p->set->units.v[i];
+		const struct vmp_point *from, *to;
+		int inside;
+
+		if (u->flaw || u->end == VMP_NONE || u->next == VMP_NONE)
+			continue;
+		from = point(p, u->end);
+		to = point(p, u->next);
+		if (to->object != h->object || to->addr < h->addr || to->addr > l->end || is_resumed(p, u))
+			continue;
+		inside = from->object == h->object && from->addr >= h->addr && from->addr <= l->end;
+		if (to->addr == h->addr && !is_known(p, i)) {
+			n = from->object == h->object ? taken(p, u) : -1;
+			if (n < 0)
+				return 0;
+			*(inside ? &c->back : &c->entries) += n;
+		} else if (to->addr != h->addr && !inside && from->addr < h->addr && u->flow != VMP_FLOW_RETURN) {
+			return 0;	/* into the middle */
+		}
+	}
+	return c->entries >= ENTRIES_MIN && c->entries <= c->iterations;
+}
+
+static int is_off(double sampled, double exact, double error)
+{
+	return !(fabs(sampled - exact) <= OFF * exact + ERRORS * error);
+}
+
+static void tally_loop(struct tally *t, const struct vmp_loop *l, const struct counted *exact)
+{
+	double trips = exact->iterations / exact->entries, off = l->trips / trips - 1, part;
+
+	t->judged++;
+	t->open += !(fabs(exact->entries + exact->back - exact->iterations) <= OPEN * exact->iterations);
+	t->bad += is_off(l->trips, trips, l->trips_error) || is_off(l->iterations, exact->iterations, l->iterations_error);
+	t->close += fabs(off) <= OFF;
+	t->off += isnan(off) ? 1 : fabs(off);
+	if (!(l->trips_error <= SURE * l->trips))
+		return;
+	t->sure++;
+	/* of eight groups an error can come out next to nothing */
+	part = fmax(l->trips_error / trips, 1 / sqrt(l->samples));
+	t->weights += 1 / (part * part);
+	t->weighed += off / (part * part);
+}
+
+static void tally_verdict(const struct tally *t)
+{
+	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
+
+	verdict(t->judged >= LOOPS_MIN && t->sure >= LOOPS_MIN && !t->bad && !t->open && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
+		"loops have their exact trips",
+		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips or in iterations; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %+.2f %%, error %.2f %%; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
+		t->judged, LOOPS_MIN, t->bad, 100 * OFF, ERRORS, t->close, 100 * OFF, t->judged ? 100 * t->off / t->judged : 0,
+		t->sure, 100 * SURE, 100 * mean, 100 * error, t->open, t->dashes, t->untold);
+}
+
+static int hotter(const void *pa, const void *pb)
+{
+	const struct vmp_loop *a = pa, *b = pb;
+
+	return a->samples > b->samples ? -1 : a->samples < b->samples;
+}
+
+int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e)
+{
+	struct vmp_loops *loops;
+	struct tally t = { 0 };
+	struct counted exact;
+	char function[160];
+	uint32_t i;
+	int err = vmp_loops_create(&loops, p->set, e);
+
+	if (err)
+		return err;
+	if (loops->list.nr)
+		qsort(loops->list.v, loops->list.nr, sizeof(*loops->list.v), hotter);
+	printf("  samples  trips exact   sampled      +-  iterations exact      sampled       +-  loop\n");
+	for (i = 0; i < loops->list.nr && t.judged < LOOPS; i++) {
+		const struct vmp_loop *l = &loops->list.v[i];
+		const struct vmp_point *h = point(p, l->header);
+		const char *name = vmp_model_name(m, h->function);
+
+		if (l->samples < SAMPLES_MIN || p->set->points.objects.v[h->object].kernel ||
+		    p->set->points.objects.v[h->object].vm == VMP_NONE)
+			continue;
+		if (!count_loop(p, l, &exact)) {
+			t.untold++;
+			continue;
+		}
+		if (isnan(l->trips) && !vmp_weigh_paired(m)) {
+			t.dashes++;
+			continue;
+		}
+		printf("  %7.0f %12.2f %9.2f %7.2f  %16.0f %12.0f %8.0f  %" PRIx64 "-%" PRIx64 " %s\n", l->samples, exact.iterations / exact.entries,
+		       l->trips, l->trips_error, exact.iterations, l->iterations, l->iterations_error, h->addr, l->end,
+		       vmp_text(function, sizeof(function), name, strlen(name)));
+		tally_loop(&t, l, &exact);
+	}
+	tally_verdict(&t);
+	vmp_loops_destroy(loops);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pieces.h - what the emulator counted of code, in whichever processes it ran.
+ *
+ * A block of the branch record, from a branch's target to the next taken branch, is a chain of the emulator's blocks,
+ * which end at every branch: pieces. What a run of one costs is its cycles by the number of its runs: the instructions that
+ * were retired in it by those that it has. Its last instruction may cost another time when it branches than when it does
+ * not: the emulator counts what leads to an address in line, and what is left of that instruction is of its branches.
+ */
+#ifndef TRUTH_PIECES_H
+#define TRUTH_PIECES_H
+
+#include "blocks/set.h"
+#include "exact.h"
+
+/* One of the emulator's blocks, in whichever processes it ran */
+struct piece {
+	uint32_t object, size, function;
+	uint64_t addr, insns, cycles, cycles_at;
+	uint64_t entries[2], led[2];	/* as in struct exact_block */
+	uint32_t has;			/* instructions; 0: it cannot be told */
+};
+
+/* Where pieces end: what their last instructions took, and of that what led on in line */
+struct ending {
+	double runs, cycles;
+	double entries, led;
+};
+
+struct pieces {
+	struct vmp_set *set;
+	VMP_VEC(struct piece) all;
+	struct vmp_hash by_place;	/* object, address and size */
+	struct vmp_hash by_start;	/* object and address: the one that ran most */
+	VMP_VEC(struct ending) endings;
+	struct vmp_hash by_end;		/* object and the address behind */
+};
+
+/** pieces_create() - @set: gets points of theirs.  Return: 0, -ENOMEM, -errno; pieces_free() is due either way. */
+int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x);
+void pieces_free(struct pieces *p);
+
+/** pieces_block() - @cost: cycles of a run of a block.  Return: 1, 0 where a piece of it never ran or has no code. */
+int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double *cost);
+
+/** pieces_runs() - How often the instruction at an address ran. */
+double pieces_runs(const struct pieces *p, uint32_t object, uint64_t addr);
+
+/** pieces_in_line() - How often code ran straight on to the instruction at an address. */
+double pieces_in_line(const struct pieces *p, uint32_t object, uint64_t addr);
+
+/** pieces_taken() - How often the instruction before an address branched. */
+double pieces_taken(const struct pieces *p, uint32_t object, uint64_t behind);
+
+#endif
