@@ -207,7 +207,7 @@ static int look_up(struct vmp_set_eye *eye, uint32_t context, uint64_t addr, str
 	if (from->kind != VMP_KIND_GUEST_USER || from->image == VMP_NONE)
 		return 0;
 	map = vmp_space_map_until(&eye->set->m->vms.v[from->vm].space, from->image, from->version, addr, &same);
-	if (!map || map->file == VMP_FILE_ANON)
+	if (!map || map->file == VMP_FILE_ANON || !map->start)	/* no address becomes 0: that is one that is not known */
 		return 0;
 	new = (struct vmp_set_mapping){ from->vm, map->file, context, map->pgoff, map->start };
 	err = find_mapping(eye->set, &new, &first);

@@ -514,6 +514,27 @@ static void test_address_zero(void **state)
 	assert_int_equal(set->totals.samples, 5);
 }
 
+/* A file that one process has mapped at address 0 is counted by its other places: no address there becomes none */
+static void test_mapped_at_zero(void **state)
+{
+	const uint64_t other = PROG_CR3 + 0x5000;
+	struct prog_branch b[2];
+
+	(void)state;
+	begin_small();
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, other, PROG_PID + 1, 1, 0, "prog");
+	gen_map(&g, 2000, other, PROG_PID + 1, 0, 0x1000, PROG_VADDR, PROG_INO, "/usr/bin/prog");
+	gen_agent_flush(&g, GEN_VM, 3000);
+	b[0] = b[1] = (struct prog_branch){ prog.insn[8].addr - PROG_VADDR, prog.insn[5].addr - PROG_VADDR };
+	gen_guest(&g, GEN_VM, 10000, other, 3, prog.insn[6].addr - PROG_VADDR, 1);
+	gen_lbr(&g, 10000, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, 2, 0);
+	gen_guest(&g, GEN_VM, 10001, PROG_CR3, 3, AT(0), 1);
+	put_behind(VMPROF_REC_SAMPLE, 10002, AT(0), (struct prog_branch[]){ { AT(4), AT(0) }, { AT(8), AT(0) } }, 2, 0);
+	load_small();
+	assert_int_equal(set->totals.samples, 3);
+	assert_int_equal(landed(0, 4, 0), 1);
+}
+
 #define MANY	(2 * VMP_RAWS_CHUNK + 100)
 
 /* More steps than one piece of the table holds: numbers in the order of their coming, counts of both times */
@@ -697,6 +718,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_ended_repeats, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended_otherwise, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_address_zero, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mapped_at_zero, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
