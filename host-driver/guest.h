@@ -71,6 +71,8 @@ u64 vmph_vmx_cr3(const struct kvm_vcpu *vcpu);
 bool vmph_svm_freeze(struct kvm_vcpu *vcpu, bool lend);
 bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu);
 bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu);
+/** vmph_vmx_is_lent() - Has the vCPU that is loaded here our bits in its DEBUGCTL? Context: as vmph_guest_read(). */
+bool vmph_vmx_is_lent(void);
 int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
 
 #endif

@@ -103,6 +103,11 @@ bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu)
 	return true;
 }
 
+bool vmph_vmx_is_lent(void)
+{
+	return __this_cpu_read(vmph_vmx_lent);
+}
+
 bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu)
 {
 	u64 debugctl;

@@ -218,6 +218,8 @@ void vmph_lbr_read(struct vmph_cpu *cpu, const struct perf_sample_data *data, bo
 	b->flags = guest && !vmph_same_space(cpu->entered_cr3, cr3) ? VMPROF_LBR_SWITCHED : 0;
 	if (inside ? !guest : !host)
 		b->cut = lbr->entries;
+	else if (guest && vmph_guest_vendor() == VMPROF_VENDOR_VMX && !vmph_vmx_is_lent())
+		b->cut = lbr->entries;	/* nothing froze it: it went on, with the host's way here */
 	else if (vmph_guest_vendor() == VMPROF_VENDOR_SVM)
 		vmph_lbr_amd_read(guest ? &lbr->host : &none, lbr->entries, b);
 	else

@@ -309,10 +309,13 @@ static void test_lend(void **state)
 	struct field *debugctl = field(GUEST_IA32_DEBUGCTL);
 
 	(void)state;
+	assert_false(vmph_vmx_is_lent());
 	assert_true(vmph_vmx_lend_freeze(&vcpu));
+	assert_true(vmph_vmx_is_lent());
 	assert_int_equal(debugctl->value, FREEZE | DEBUGCTLMSR_LBR | 0x2);
 	assert_false(vmph_vmx_lend_freeze(&vcpu));
 	assert_true(vmph_vmx_take_freeze(&vcpu));
+	assert_false(vmph_vmx_is_lent());
 	assert_int_equal(debugctl->value, 0x2);
 	assert_false(vmph_vmx_take_freeze(&vcpu));
 	/* the architectural record has an MSR of its own */
@@ -336,6 +339,7 @@ static void test_not_lent(void **state)
 	debugctl->fixed = false;
 	debugctl->value = DEBUGCTLMSR_LBR;	/* the guest's own use */
 	assert_false(vmph_vmx_lend_freeze(&vcpu));
+	assert_false(vmph_vmx_is_lent());
 	assert_int_equal(debugctl->value, DEBUGCTLMSR_LBR);
 	/* none of these is taken back */
 	assert_false(vmph_vmx_take_freeze(&vcpu));
