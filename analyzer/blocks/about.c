@@ -226,7 +226,9 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 		return;
 	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
 	vmp_json_str(out, vmp_about_source(e->source));
-	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\",\"far_from_equation_1\":%" PRIu32 "},\n",
+	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\"",
 		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
-		vmp_source_key(vmp_estimate_spread(e)), e->doubted);
+		vmp_source_key(vmp_estimate_spread(e)));
+	fprintf(out, ",\"guessed_part\":%.4f,\"far_from_equation_1\":%" PRIu32 "},\n",
+		e->by_instructions ? 0 : e->guessed_part, e->doubted);
 }
