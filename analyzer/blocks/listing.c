@@ -207,6 +207,14 @@ static struct vmp_listed *at(struct vmp_listing *l, uint64_t addr)
 	return i < l->insns.nr && l->insns.v[i].addr == addr ? &l->insns.v[i] : NULL;
 }
 
+/* The one that holds a byte */
+static struct vmp_listed *around(struct vmp_listing *l, uint64_t addr)
+{
+	uint32_t i = first_at(l, addr + 1);
+
+	return i && addr < l->insns.v[i - 1].addr + l->insns.v[i - 1].bytes ? &l->insns.v[i - 1] : NULL;
+}
+
 static int index_all(struct work *w)
 {
 	const struct vmp_set *set = w->set;
@@ -217,7 +225,7 @@ static int index_all(struct work *w)
 		err = vmp_places_add(&w->at_hits, &set->points, w->hits.v[i].point, i);
 	for (i = 0; !err && i < set->landings.nr; i++)
 		if (!set->landings.v[i].flaw)
-			err = vmp_places_add(&w->at_landings, &set->points, set->landings.v[i].ip, i);
+			err = vmp_places_add_landing(&w->at_landings, set, i);
 	for (i = 0; !err && i < set->blocks.nr; i++)
 		err = vmp_places_add(&w->blocks, &set->points, set->blocks.v[i].start, i);
 	vmp_places_sort(&w->at_hits);
@@ -282,7 +290,7 @@ static void add_samples(const struct work *w, struct vmp_listing *l, struct with
 	}
 	p = &w->at_landings;
 	for (i = vmp_places_first(p, l->object, l->start); vmp_places_until(p, i, l->object, l->end); i++) {
-		x = at(l, p->v[i].addr);
+		x = around(l, p->v[i].addr);
 		if (x)
 			add_landed(w, x, &without[x - l->insns.v], p->v[i].number);
 	}

@@ -9,7 +9,7 @@ struct vmp_listed {
 	uint64_t addr;		/* in the object */
 	uint32_t bytes;		/* 0: no instruction could be read here; the rest of the function is left out */
 	uint64_t samples;	/* taken there, of cycles */
-	uint64_t landed;	/* of them, with a block that is known */
+	uint64_t landed;	/* samples behind it, with a block that is known: mostly those at the next address */
 	double runs;		/* sum over the blocks through it; 0: none is known */
 	double cycles;		/* of one run; NAN unknown */
 	double runs_error, cycles_error;	/* standard errors; NAN unknown */

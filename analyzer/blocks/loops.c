@@ -219,14 +219,8 @@ static int index_all(struct work *w)
 			err = vmp_places_add(&w->starts, points, u->start, i);
 	}
 	for (i = 0; !err && i < w->set->landings.nr; i++) {
-		const struct vmp_landing *l = &w->set->landings.v[i];
-
-		if (l->flaw)
-			continue;
-		err = vmp_places_add(&w->landings, points, l->at, i);
-		/* what was retired last lies before it */
-		if (!err && !l->ended && l->at != l->start)
-			w->landings.v[w->landings.nr - 1].addr--;
+		if (!w->set->landings.v[i].flaw)
+			err = vmp_places_add_landing(&w->landings, w->set, i);
 	}
 	vmp_places_sort(&w->nexts);
 	vmp_places_sort(&w->starts);

@@ -34,6 +34,17 @@ int vmp_places_add(struct vmp_places *p, const struct vmp_points *points, uint32
 	return vmp_vec_push(p, new);
 }
 
+int vmp_places_add_landing(struct vmp_places *p, const struct vmp_set *set, uint32_t number)
+{
+	const struct vmp_landing *l = &set->landings.v[number];
+	int err = vmp_places_add(p, &set->points, l->at, number);
+
+	/* in the middle of one that repeats it is that one */
+	if (!err && !l->ended && l->at != l->start && !vmp_points_repeats(&set->points, l->at))
+		p->v[p->nr - 1].addr--;
+	return err;
+}
+
 void vmp_places_sort(struct vmp_places *p)
 {
 	if (p->nr)

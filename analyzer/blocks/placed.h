@@ -3,7 +3,7 @@
 #ifndef VMP_PLACED_H
 #define VMP_PLACED_H
 
-#include "blocks/points.h"
+#include "blocks/set.h"
 
 struct vmp_placed {
 	uint32_t object, number;
@@ -18,6 +18,9 @@ struct vmp_places {
 
 /** vmp_places_add() - Number @number lies at a point.  Return: 0 or -ENOMEM. */
 int vmp_places_add(struct vmp_places *p, const struct vmp_points *points, uint32_t point, uint32_t number);
+
+/** vmp_places_add_landing() - Landing @number lies at some byte of the instruction that was retired last, as far as that is known. */
+int vmp_places_add_landing(struct vmp_places *p, const struct vmp_set *set, uint32_t number);
 
 /** vmp_places_sort() - By object, address and number: before the first question. */
 void vmp_places_sort(struct vmp_places *p);

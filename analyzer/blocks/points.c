@@ -651,3 +651,24 @@ void vmp_points_deinit(struct vmp_points *p)
 	vmp_slots_free(&p->by_place);
 	vmp_slots_free(&p->by_address);
 }
+
+/* By its bytes */
+int vmp_points_repeats(const struct vmp_points *p, uint32_t point)
+{
+	const struct vmp_point *x = &p->points.v[point];
+	const uint8_t *code;
+	size_t len, i;
+	int prefix = 0;
+
+	code = x->flaw || x->object == VMP_NONE ? NULL : vmp_points_code(p, x->object, x->addr, &len);
+	if (!code)
+		return 0;
+	for (i = 0; i < len && i < VMP_DECODE_BYTES; i++) {
+		if (code[i] == 0xf2 || code[i] == 0xf3)
+			prefix = 1;
+		else if (code[i] != 0x66 && code[i] != 0x67 && (code[i] & 0xf0) != 0x40)
+			return prefix && ((code[i] >= 0xa4 && code[i] <= 0xa7) || (code[i] >= 0xaa && code[i] <= 0xaf) ||
+					  (code[i] >= 0x6c && code[i] <= 0x6f));
+	}
+	return 0;
+}

@@ -132,4 +132,7 @@ int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint
  */
 int vmp_points_sort(struct vmp_points *p, uint32_t *place);
 
+/** vmp_points_repeats() - Is a point's instruction one that repeats (`rep movsb`), and can be interrupted in between? */
+int vmp_points_repeats(const struct vmp_points *p, uint32_t point);
+
 #endif

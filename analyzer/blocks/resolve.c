@@ -377,27 +377,6 @@ static int mark_impossible(struct vmp_set *set)
 	return err;
 }
 
-/* By its bytes: a string instruction that repeats, and can be interrupted in between */
-static int repeats(const struct vmp_points *p, uint32_t point)
-{
-	const struct vmp_point *x = &p->points.v[point];
-	const uint8_t *code;
-	size_t len, i;
-	int prefix = 0;
-
-	code = x->flaw || x->object == VMP_NONE ? NULL : vmp_points_code(p, x->object, x->addr, &len);
-	if (!code)
-		return 0;
-	for (i = 0; i < len && i < VMP_DECODE_BYTES; i++) {
-		if (code[i] == 0xf2 || code[i] == 0xf3)
-			prefix = 1;
-		else if (code[i] != 0x66 && code[i] != 0x67 && (code[i] & 0xf0) != 0x40)
-			return prefix && ((code[i] >= 0xa4 && code[i] <= 0xa7) || (code[i] >= 0xaa && code[i] <= 0xaf) ||
-					  (code[i] >= 0x6c && code[i] <= 0x6f));
-	}
-	return 0;
-}
-
 /*
  * Samples where a step's branch led: was that the last instruction? Not where an interrupt ended the step, and not, but for samples
  * of instructions, where one repeats itself: these may be in the middle of it. Then they are of the block that begins there.
@@ -409,7 +388,7 @@ static struct vmp_landing land_behind(const struct vmp_set *set, const struct vm
 	uint32_t insns;
 
 	if (c->flow == VMP_FLOW_ON ||
-	    (vmp_raws_at(&set->raws, d->raw)->kind == VMP_RAW_ENDED && repeats(p, d->next)))
+	    (vmp_raws_at(&set->raws, d->raw)->kind == VMP_RAW_ENDED && vmp_points_repeats(p, d->next)))
 		return (struct vmp_landing){ .start = d->next, .at = d->next, .ip = d->next, .flaw = p->points.v[d->next].flaw };
 	l.flaw = check(set, d, c, &insns);
 	return l;
