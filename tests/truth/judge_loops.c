@@ -17,7 +17,7 @@
 #define OFF		0.03	/* of a figure, that is no fault */
 #define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
 #define LOOPS		12	/* are judged, the hottest ones */
-#define LOOPS_MIN	3	/* have to be, and have to be known to ... */
+#define LOOPS_MIN	2	/* have to be, and have to be known to ... (gzip and sha256sum have few that can be told) */
 #define SURE		0.1	/* ... so much of their trips */
 #define MEAN_OFF	0.02	/* of the trips of these together, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */

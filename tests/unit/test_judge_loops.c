@@ -52,7 +52,7 @@ static void test_right(void **state)
 {
 	(void)state;
 	assert_true(judged(10, 0.01, 0.01));
-	assert_non_null(strstr(said, "of the 10 hottest loops (wanted 3) 0 are more than 3 % and 6 standard errors off"));
+	assert_non_null(strstr(said, "of the 10 hottest loops (wanted 2) 0 are more than 3 % and 6 standard errors off"));
 	assert_non_null(strstr(said, "trips of 10 within 3 %, 1.00 % off in the mean"));
 }
 
@@ -96,8 +96,8 @@ static void test_open(void **state)
 static void test_few(void **state)
 {
 	(void)state;
-	assert_true(judged(3, 0, 0));
-	assert_false(judged(2, 0, 0));
+	assert_true(judged(2, 0, 0));
+	assert_false(judged(1, 0, 0));
 	assert_false(judged(0, 0, 0));
 }
 
