@@ -178,18 +178,6 @@ static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], uint32_t u
 		to[g] += (double)w->e->unit_without[g][unit];
 }
 
-/* What lies behind the last branch of a loop */
-static uint64_t behind(const struct work *w, const struct vmp_loop *l)
-{
-	uint32_t object = point(w, l->header)->object;
-	enum vmp_flow flow;
-	size_t len;
-	const uint8_t *code = vmp_points_code(&w->set->points, object, l->end, &len);
-	unsigned int bytes = code ? vmp_decode_step(w->set->stepper.decoder, code, len, &flow) : 0;
-
-	return l->end + (bytes ? bytes : 1);
-}
-
 /* Samples of landings up to each, as they lie in memory */
 static int sum_landings(struct work *w)
 {
@@ -280,7 +268,8 @@ static void count_samples(const struct work *w, const struct vmp_loop *l, struct
 {
 	const struct vmp_point *h = point(w, l->header);
 	const struct vmp_groups *from = &w->upto[vmp_places_first(&w->landings, h->object, h->addr)];
-	const struct vmp_groups *to = &w->upto[vmp_places_first(&w->landings, h->object, behind(w, l))];
+	const uint64_t behind = vmp_set_behind(w->set, h->object, l->end);
+	const struct vmp_groups *to = &w->upto[vmp_places_first(&w->landings, h->object, behind ? behind : l->end + 1)];
 	int g;
 
 	for (g = 0; g <= VMP_GROUPS; g++)

@@ -76,12 +76,9 @@ static int renumber(struct vmp_measure *m, const struct start *starts, uint32_t 
 static uint64_t behind(const struct vmp_set *set, uint32_t point)
 {
 	const struct vmp_point *p = &set->points.points.v[point];
-	enum vmp_flow flow;
-	const uint8_t *code;
-	size_t len;
+	uint64_t addr = p->flaw ? 0 : vmp_set_behind(set, p->object, p->addr);
 
-	code = p->flaw || p->object == VMP_NONE ? NULL : vmp_points_code(&set->points, p->object, p->addr, &len);
-	return p->addr + (code ? vmp_decode_step(set->stepper.decoder, code, len, &flow) : 0);
+	return addr ? addr : p->addr;
 }
 
 /* Interrupts end blocks anywhere, and rare ends would leave next to nothing in common. */

@@ -358,6 +358,16 @@ static int begins_before(const void *arg, uint32_t block)
 	return s->set->blocks.v[block].start < s->start;
 }
 
+uint64_t vmp_set_behind(const struct vmp_set *set, uint32_t object, uint64_t addr)
+{
+	enum vmp_flow flow;
+	size_t len;
+	const uint8_t *code = object == VMP_NONE ? NULL : vmp_points_code(&set->points, object, addr, &len);
+	unsigned int bytes = code ? vmp_decode_step(set->stepper.decoder, code, len, &flow) : 0;
+
+	return bytes ? addr + bytes : 0;
+}
+
 uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start)
 {
 	const struct sought s = { set, start };

@@ -114,6 +114,9 @@ int vmp_set_create(struct vmp_set **set, struct vmp_model *m, const struct vmp_s
 /** vmp_set_first_block() - Number of the first block that begins at a point; the others follow it.  VMP_NONE none. */
 uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start);
 
+/** vmp_set_behind() - What lies behind the instruction at an address of an object; 0: it is not here. */
+uint64_t vmp_set_behind(const struct vmp_set *set, uint32_t object, uint64_t addr);
+
 /* Blocks from first until before end */
 struct vmp_block_range {
 	uint32_t first, end;

@@ -43,25 +43,15 @@ static const struct vmp_point *point(const struct pieces *p, uint32_t number)
 	return &p->set->points.points.v[number];
 }
 
-/* What lies behind a branch; 0: its code is not here */
-static uint64_t behind(const struct pieces *p, const struct vmp_point *x)
-{
-	enum vmp_flow flow;
-	size_t len;
-	const uint8_t *code = vmp_points_code(&p->set->points, x->object, x->addr, &len);
-	unsigned int step = code ? vmp_decode_step(p->set->stepper.decoder, code, len, &flow) : 0;
-
-	return step ? x->addr + step : 0;
-}
-
 /* How often a branch was taken; below 0: the emulator's counts do not tell */
 static double taken(const struct pieces *p, const struct vmp_unit *u)
 {
-	const uint64_t next = behind(p, point(p, u->end));
+	const struct vmp_point *end = point(p, u->end);
+	const uint64_t next = vmp_set_behind(p->set, end->object, end->addr);
 
 	if (!next || (u->flow != VMP_FLOW_COND && u->flow != VMP_FLOW_JUMP && u->flow != VMP_FLOW_CALL))
 		return -1;
-	return pieces_taken(p, point(p, u->end)->object, next);
+	return pieces_taken(p, end->object, next);
 }
 
 /* Back from the kernel: what an interrupt broke off goes on */
