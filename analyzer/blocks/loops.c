@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* loops.c - headers by address, what enters them, and what an iteration takes. */
+/* loops.c - headers by where branches back go, what enters them, and what an iteration takes. */
 #include "blocks/loops.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "blocks/placed.h"
+#include "blocks/reach.h"
 
 struct work {
 	const struct vmp_set *set;
@@ -39,31 +39,45 @@ static int goes_back(const struct work *w, const struct vmp_unit *u)
 	return jumps(w, u) && point(w, u->next)->addr <= point(w, u->end)->addr;
 }
 
+/* Branches back from nexts.v[first] on, until before last, go to one header; those that it leads to again make its loop */
+static int find_loop(struct work *w, struct vmp_reach *reach, uint32_t first, uint32_t last)
+{
+	const struct vmp_unit *units = w->set->units.v;
+	const uint32_t header = units[w->nexts.v[first].number].next;
+	struct vmp_loop l = { .header = header };
+	int err = vmp_reach_from(reach, header);
+	uint32_t i;
+
+	for (i = first; !err && i < last; i++) {
+		const struct vmp_unit *u = &units[w->nexts.v[i].number];
+
+		if (!goes_back(w, u) || !vmp_reach_leads(reach, w->nexts.v[i].number))
+			continue;
+		l.seen += u->n;
+		if (point(w, u->end)->addr > l.end)
+			l.end = point(w, u->end)->addr;
+	}
+	return !err && l.seen ? vmp_vec_push(&w->out->list, l) : err;
+}
+
 static int find_loops(struct work *w)
 {
-	uint32_t *of = malloc((w->set->points.points.nr + 1) * sizeof(*of)), i;
-	int err = of ? 0 : -ENOMEM;
+	const struct vmp_unit *units = w->set->units.v;
+	struct vmp_reach *reach;
+	uint32_t i, first, back;
+	int err = vmp_reach_create(&reach, w->set, &w->starts);
 
-	if (of)
-		memset(of, 0xff, (w->set->points.points.nr + 1) * sizeof(*of));
-	for (i = 0; !err && i < w->set->units.nr; i++) {
-		const struct vmp_unit *u = &w->set->units.v[i];
-		struct vmp_loop new = { .header = u->next }, *l;
+	if (err)
+		return err;
+	for (first = 0; !err && first < w->nexts.nr; first = i) {
+		const struct vmp_placed *at = &w->nexts.v[first];
 
-		if (!goes_back(w, u))
-			continue;
-		if (of[u->next] == VMP_NONE) {
-			of[u->next] = w->out->list.nr;
-			err = vmp_vec_push(&w->out->list, new);
-			if (err)
-				break;
-		}
-		l = &w->out->list.v[of[u->next]];
-		l->seen += u->n;
-		if (point(w, u->end)->addr > l->end)
-			l->end = point(w, u->end)->addr;
+		for (back = 0, i = first; vmp_places_until(&w->nexts, i, at->object, at->addr + 1); i++)
+			back |= (uint32_t)goes_back(w, &units[w->nexts.v[i].number]);
+		if (back)
+			err = find_loop(w, reach, first, i);
 	}
-	free(of);
+	vmp_reach_destroy(reach);
 	return err;
 }
 
@@ -362,9 +376,9 @@ int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const st
 	w.out = calloc(1, sizeof(*w.out));
 	if (!w.out)
 		return -ENOMEM;
-	err = find_loops(&w);
+	err = index_all(&w);
 	if (!err)
-		err = index_all(&w);
+		err = find_loops(&w);
 	if (!err)
 		err = find_levels(&w);
 	if (!err) {

@@ -3,8 +3,8 @@
  * loops.h - loops of a capture, by branches that go back.
  *
  * A branch within a function that goes to its own address or a lower one ends an
- * iteration; where it goes is the loop's header.  The body is the code from there to the
- * last such branch.
+ * iteration; where it goes is the loop's header, if it leads to the branch again (reach.h).
+ * The body is the code from there to the last such branch.
  *
  * An iteration begins whenever the header is reached: by a branch back, or from outside.
  * An entry is whatever comes to the header from outside, or jumps from before it, in the

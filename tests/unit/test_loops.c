@@ -63,21 +63,35 @@ static double truly(int header, int end)
 	return cycles / reached(header);
 }
 
-static void compare_loops(const struct want *want, size_t nr)
+static struct vmp_loops *find_loops(void)
 {
 	struct vmp_loops *loops;
-	uint32_t i;
-	size_t w;
 
 	vmp_estimate_destroy(estimates);
 	assert_int_equal(vmp_estimate_create(&estimates, measure, 1), 0);
 	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
-	for (w = 0; w < nr; w++) {
-		const struct vmp_loop *l = NULL;
+	return loops;
+}
 
-		for (i = 0; i < loops->list.nr; i++)
-			if (insn_at(loops->list.v[i].header) == want[w].header)
-				l = &loops->list.v[i];
+static const struct vmp_loop *loop_at(const struct vmp_loops *loops, int header)
+{
+	const struct vmp_loop *l = NULL;
+	uint32_t i;
+
+	for (i = 0; i < loops->list.nr; i++)
+		if (insn_at(loops->list.v[i].header) == header)
+			l = &loops->list.v[i];
+	return l;
+}
+
+static void compare_loops(const struct want *want, size_t nr)
+{
+	struct vmp_loops *loops = find_loops();
+	size_t w;
+
+	for (w = 0; w < nr; w++) {
+		const struct vmp_loop *l = loop_at(loops, want[w].header);
+
 		assert_non_null(l);
 		assert_int_equal(l->end, prog.insn[want[w].end].addr);
 		assert_int_equal(l->level, want[w].level);
@@ -172,12 +186,80 @@ static void test_loops_beside(void **state)
 	}, 2);
 }
 
+/*
+ * A function that leaves for code behind itself now and then, which comes back to what does not lead there again: that
+ * goes round once an entry, with what goes round for true behind it and before it.
+ */
+static void test_code_behind(void **state)
+{
+	int call, main, leave, back, a, b, test, latch[2];
+	struct vmp_loops *loops;
+
+	(void)state;
+	main = prog_plain(&prog, 2, 10, 1);
+	prog.insn[main].function = "main";
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	prog_plain(&prog, 2, 3, 1);
+	prog_jump(&prog, PROG_JUMP, main, 0, 0);
+	prog.insn[call].target = a = prog_plain(&prog, 3, 5, 1);
+	prog.insn[a].function = "leaves";
+	latch[0] = prog_jump(&prog, PROG_COND, a, 4, 0);
+	leave = prog_jump(&prog, PROG_COND, 0, 0, 40);
+	back = prog_plain(&prog, 2, 2, 1);
+	test = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	b = prog_plain(&prog, 3, 4, 1);
+	prog.insn[test].target = prog_plain(&prog, 2, 3, 1);
+	latch[1] = prog_jump(&prog, PROG_COND, b, 2, 0);	/* rotated, and once an entry */
+	prog_jump(&prog, PROG_RET, 0, 0, 0);
+	prog.insn[leave].target = prog_plain(&prog, 2, 6, 1);
+	prog_jump(&prog, PROG_JUMP, back, 0, 0);
+	simulate(&both_run);
+	loops = find_loops();
+	assert_null(loop_at(loops, back));
+	assert_int_equal(loops->list.nr, 3);	/* main's, too */
+	vmp_loops_destroy(loops);
+	compare_loops((struct want[]){
+		{ a, latch[0], 0, prog.taken[latch[0]] / 3, 4 }, { b, latch[1], 0, prog.taken[test], 1 },
+	}, 2);
+}
+
+/* What leaves its body always, for code behind the function, which a call and a loop of its own are in, goes round there */
+static void test_loop_through_code_behind(void **state)
+{
+	int top, h, leave, again, latch, inner, latch2, call;
+	struct vmp_loops *loops;
+
+	(void)state;
+	top = prog_plain(&prog, 2, 10, 1);
+	prog.insn[top].function = "main";
+	h = prog_plain(&prog, 4, 5, 1);
+	leave = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	again = prog_plain(&prog, 2, 2, 1);
+	latch = prog_jump(&prog, PROG_COND, h, 9, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	prog.insn[leave].target = inner = prog_plain(&prog, 2, 6, 1);
+	prog.insn[inner].function = "main.cold";
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	latch2 = prog_jump(&prog, PROG_COND, inner, 3, 0);
+	prog_jump(&prog, PROG_JUMP, again, 0, 0);
+	prog.insn[call].target = prog_plain(&prog, 2, 6, 1);
+	prog.insn[prog.insn[call].target].function = "callee";
+	prog_jump(&prog, PROG_RET, 0, 0, 0);
+	simulate(&both_run);
+	loops = find_loops();
+	assert_int_equal(loop_at(loops, h)->end, prog.insn[latch].addr);
+	vmp_loops_destroy(loops);
+	compare_loops((struct want[]){ { inner, latch2, 0, prog.taken[latch2] / 2, 3 } }, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_code_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_through_code_behind, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
