@@ -262,7 +262,7 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, co
 		err = pieces_create(&p, set, m, x);
 	if (!err)
 		err = judge_all(&p, m, estimates, blocks, vmp_weigh_paired(m) ? USER : BRANCHES_ALONE);
-	if (!err && vmp_weigh_paired(m))
+	if (!err && vmp_weigh_paired(m) && set->totals.branches & VMPROF_LBR_KERNEL)
 		err = judge_all(&p, m, estimates, blocks, KERNEL);
 	if (!err)
 		judge_function(&p, m, estimates, function);

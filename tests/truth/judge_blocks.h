@@ -7,8 +7,8 @@
 #include "model/model.h"
 
 /**
- * judge_blocks() - Cycles of the hottest blocks of user code, then of the guest's kernel (if instructions
- * were sampled), by vmprof blocks beside the emulator's, and trips of loops.
+ * judge_blocks() - Cycles of the hottest blocks of user code, then of the guest's kernel (if its branches were recorded and
+ * instructions sampled), by vmprof blocks beside the emulator's, and trips of loops.
  * @blocks: How many of either.
  * @function: Of user code, by name: whether its blocks, each one's runs by its cycles, add up to its time, and whether
  *            these runs are right.
