@@ -121,6 +121,12 @@ still_of()
 	lab_ssh web01 'pkill -x timeout' || true
 }
 
+# io NAME - so many blocks are read past the guest's page cache: many #VMEXITs
+io()
+{
+	truth_start && say 1500 && hear && truth_stop "$1.exact"
+}
+
 # ticks PID - CPU time of a process, user and system, in ticks of 10 ms
 ticks() { awk '{ print $14, $15 }' "/proc/$1/stat"; }
 
@@ -218,6 +224,27 @@ for turn in $(seq "$process_turns"); do
 	fact "processes-lost $(collector '[.domains[0].agent.lost[]] | add')"
 	vmprof stop > /dev/null 2>&1
 done
+
+# what a session does at any rate, in a guest that works; of its samples there are hardly any
+lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+for turn in $(seq "$process_turns"); do
+	agent_off
+	processes "busy-none-$turn" -1
+	agent_on
+	begin_session
+	processes "busy-session-$turn" -1
+	vmprof stop > /dev/null 2>&1
+done
+lab_ssh web01 'pkill -x timeout' || true
+end_guest
+
+# shellcheck disable=SC2016
+in_guest 'while read -r n; do dd if=/dev/vda of=/dev/null bs=4k count="$n" iflag=direct 2> /dev/null; echo; done'
+io io-warm
+io io-none
+DO=io with_vmprof io-session --period 26000000
+DO=io with_vmprof io-branches --period 26000000 --lbr any --no-cpi
+rm -f /out/io-warm.exact
 end_guest
 fact "ends-processes $processes"
 # the module alone: what it writes waits in its ring for the daemon; without it before and after, the host does

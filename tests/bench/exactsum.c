@@ -10,6 +10,10 @@
  *                                         two of a CPU that lie furthest apart
  *        exactsum EXACT cycles            one line: the guest's cycles while no counter of the CPU was on, all of the
  *                                         guest's, the host kernel's from an NMI's #VMEXIT to the next VMRUN
+ *        exactsum EXACT rest              one line: the guest's instructions but for the two user address spaces that ran most, the
+ *                                         host's but for the kernel's from an NMI's #VMEXIT to the next VMRUN
+ *        exactsum EXACT module KALLSYMS   one line: instructions of the host module but for those from an NMI's #VMEXIT to the next
+ *                                         VMRUN, all of the host's kernel but for these, #VMEXITs
  *        exactsum EXACT BASE KALLSYMS N   the N functions of the host that did most more in EXACT
  *                                         than in BASE: instructions more, function
  */
@@ -25,7 +29,7 @@
 struct symbol {
 	uint64_t addr;
 	int64_t more;
-	char name[64];
+	char name[64], module[16];
 };
 
 static struct symbol *symbols;
@@ -52,7 +56,8 @@ static void read_symbols(const char *path)
 	struct symbol s = { 0 };
 
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%" SCNx64 " %c %63s", &s.addr, &type, s.name) != 3 || !strchr("tTwW", type))
+		*s.module = 0;
+		if (sscanf(line, "%" SCNx64 " %c %63s %15s", &s.addr, &type, s.name, s.module) < 3 || !strchr("tTwW", type))
 			continue;
 		if (!(nr_symbols & (nr_symbols - 1)))
 			symbols = realloc(symbols, (nr_symbols ? 2 * nr_symbols : 1) * sizeof(s));
@@ -98,6 +103,12 @@ static uint32_t side(const struct exact *x, const struct exact_block *b)
 	return x->spaces.v[b->space].flags & (EXACT_GUEST | EXACT_USER);
 }
 
+/* The host's kernel, from an NMI's #VMEXIT to the next VMRUN */
+static int is_after_nmi(const struct exact *x, const struct exact_block *b)
+{
+	return !side(x, b) && x->spaces.v[b->space].exit == EXIT_NMI;
+}
+
 /* Instructions of the host in a file, @sign times, on its functions */
 static void add_functions(const char *path, int sign)
 {
@@ -128,8 +139,7 @@ static void print_sums(const char *path)
 
 		insns[side(&x, b)] += b->insns;
 		cycles[side(&x, b)] += b->cycles;
-		if (!side(&x, b) && x.spaces.v[b->space].exit == EXIT_NMI)
-			after_nmi += b->insns;
+		after_nmi += is_after_nmi(&x, b) ? b->insns : 0;
 	}
 	for (i = 0; i < x.exits.nr; i++)
 		nmis += x.exits.v[i].code == EXIT_NMI ? x.exits.v[i].count : 0;
@@ -173,11 +183,83 @@ static void print_cycles(const char *path)
 		if (s->flags & EXACT_GUEST) {
 			guest += b->cycles;
 			quiet += s->flags & EXACT_COUNTING ? 0 : b->cycles;
-		} else if (!(s->flags & EXACT_USER) && s->exit == EXIT_NMI) {
-			after_nmi += b->cycles;
 		}
+		after_nmi += is_after_nmi(&x, b) ? b->cycles : 0;
 	}
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", quiet, guest, after_nmi);
+	exact_free(&x);
+}
+
+/* One guest user address space, in however many spaces of the file */
+struct ran {
+	uint64_t cr3, insns;
+};
+
+static int by_insns(const void *a, const void *b)
+{
+	const struct ran *x = a, *y = b;
+
+	return x->insns > y->insns ? -1 : x->insns < y->insns;
+}
+
+static void add_ran(struct ran *v, uint32_t *nr, uint64_t cr3, uint64_t insns)
+{
+	uint32_t i;
+
+	for (i = 0; i < *nr && v[i].cr3 != cr3; i++)
+		;
+	if (i == *nr)
+		v[(*nr)++] = (struct ran){ .cr3 = cr3 };
+	v[i].insns += insns;
+}
+
+static void print_rest(const char *path)
+{
+	uint64_t guest = 0, host = 0;
+	uint32_t i, nr = 0;
+	struct exact x;
+	struct ran *ran;
+
+	open_exact(&x, path);
+	ran = calloc(x.spaces.nr + 2, sizeof(*ran));
+	if (!ran)
+		exit(1);
+	for (i = 0; i < x.blocks.nr; i++) {
+		const struct exact_block *b = &x.blocks.v[i];
+
+		if (side(&x, b) & EXACT_GUEST)
+			guest += b->insns;
+		else if (!is_after_nmi(&x, b))
+			host += b->insns;
+		if (side(&x, b) == (EXACT_GUEST | EXACT_USER))
+			add_ran(ran, &nr, x.spaces.v[b->space].cr3, b->insns);
+	}
+	qsort(ran, nr, sizeof(*ran), by_insns);
+	printf("%" PRIu64 " %" PRIu64 "\n", guest - ran[0].insns - ran[1].insns, host);
+	free(ran);
+	exact_free(&x);
+}
+
+static void print_module(const char *path)
+{
+	uint64_t module = 0, kernel = 0, exits = 0;
+	const struct symbol *s;
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++) {
+		const struct exact_block *b = &x.blocks.v[i];
+
+		if (side(&x, b) || is_after_nmi(&x, b))
+			continue;
+		s = symbol_of(b->pc);
+		kernel += b->insns;
+		module += s && !strcmp(s->module, "[vmprof]") ? b->insns : 0;
+	}
+	for (i = 0; i < x.exits.nr; i++)
+		exits += x.exits.v[i].count;
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", module, kernel, exits);
 	exact_free(&x);
 }
 
@@ -197,8 +279,17 @@ int main(int argc, char **argv)
 		print_cycles(argv[1]);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "rest")) {
+		print_rest(argv[1]);
+		return 0;
+	}
+	if (argc == 4 && !strcmp(argv[2], "module")) {
+		read_symbols(argv[3]);
+		print_module(argv[1]);
+		return 0;
+	}
 	if (argc != 5) {
-		fputs("usage: exactsum EXACT [overflows | cycles | BASE KALLSYMS N]\n", stderr);
+		fputs("usage: exactsum EXACT [overflows | cycles | rest | module KALLSYMS | BASE KALLSYMS N]\n", stderr);
 		return 2;
 	}
 	read_symbols(argv[3]);
