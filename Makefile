@@ -180,7 +180,7 @@ $(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
 		$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $@.c $(judge_src) \
 			$$(printf '%s\n' $(core_obj) | grep -v "/obj/$${file%.c}[.]o$$") $(LIBS) -lm
 .PHONY: judge
-judge: $(O)/tests/judge $(foreach f,timeless shifted stretched overrun,$(O)/tests/judge-$(f))
+judge: $(O)/tests/judge $(foreach f,timeless shifted hastened stretched overrun,$(O)/tests/judge-$(f))
 
 # What makes a capture of the lab small enough for tests/golden.
 $(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)

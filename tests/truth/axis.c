@@ -33,6 +33,34 @@ static void least(uint64_t *least, uint64_t ticks)
 		*least = ticks ? ticks : 1;
 }
 
+static void inside(struct axis *a, uint64_t depth)
+{
+	a->inside++;
+	a->worst = depth > a->worst ? depth : a->worst;
+}
+
+/* Whoever runs there has not called exec, and has not ended */
+static void hold_end(struct axis *a, const struct vmp_space *space, const struct vmp_cr3_spans *spans, const struct exact_space *s)
+{
+	const uint64_t middle = s->first_tsc + (s->last_tsc - s->first_tsc) / 2;
+	uint32_t i = spans->s.nr;
+	uint64_t end;
+
+	while (i && spans->s.v[i - 1].begin > middle)
+		i--;
+	if (!i || (i > 1 && !is_handed_over(space, &spans->s.v[i - 2], &spans->s.v[i - 1])) ||
+	    (i < spans->s.nr && !is_handed_over(space, &spans->s.v[i - 1], &spans->s.v[i])))
+		return;
+	end = space->images.v[spans->s.v[i - 1].image].end;
+	if (end == UINT64_MAX)
+		return;
+	a->ends++;
+	if (end >= s->last_tsc)
+		least(&a->early, end - s->last_tsc);
+	else
+		inside(a, s->last_tsc - end);
+}
+
 void axis_residence(struct axis *a, const struct vmp_space *space, const struct vmp_clock *clock,
 		    const struct exact_space *s)
 {
@@ -55,7 +83,7 @@ void axis_residence(struct axis *a, const struct vmp_space *space, const struct 
 		if (begin <= s->first_tsc || begin >= s->last_tsc)
 			continue;
 		depth = begin - s->first_tsc < s->last_tsc - begin ? begin - s->first_tsc : s->last_tsc - begin;
-		a->inside++;
-		a->worst = depth > a->worst ? depth : a->worst;
+		inside(a, depth);
 	}
+	hold_end(a, space, spans, s);
 }

@@ -5,7 +5,8 @@
  * When a CR3 goes from one process to the next, the agent tells of it in guest
  * time; the collector's clock turns that into host time.  The emulator knows
  * from when to when user code ran on the CR3 without a change: no hand-over can
- * lie in the middle of that.  How deep one does is an error of the time axis.
+ * lie in the middle of that, and no process can call exec or end before its own user code
+ * does.  How deep one lies is an error of the time axis.
  */
 #ifndef TRUTH_AXIS_H
 #define TRUTH_AXIS_H
@@ -16,7 +17,8 @@
 struct axis {
 	uint64_t residences;	/* on CR3s that had several owners */
 	uint64_t before, after;	/* of them, the guest's clock was moved for the first time, for the last one */
-	uint64_t inside;	/* hand-overs in the middle of one */
+	uint64_t ends;		/* of them, the process that ran there called exec later, or ended */
+	uint64_t inside;	/* hand-overs in the middle of one, and such ends before its own */
 	uint64_t worst;		/* ticks to the nearer end, of the deepest */
 	uint64_t late, early;	/* ticks by which the axis would have to be off that way for one to lie inside; 0 never */
 };

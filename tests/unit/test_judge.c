@@ -64,6 +64,8 @@ static const struct lot {
 static struct bend {
 	double cycles[LOTS], cycles_at[LOTS], insns_at[LOTS];	/* added, in periods */
 	uint64_t early;		/* ticks by which the second owner of a CR3 is told of too late */
+	uint64_t ended;		/* ticks by which the first one is told to have ended too early */
+	uint64_t idle;		/* ticks before its end in which it does not run */
 	uint64_t moved;		/* when the guest's clock is, by a millisecond; 0 never */
 	int fewer;		/* residences of either owner */
 	unsigned int lot, first, past;
@@ -187,7 +189,7 @@ static void begin(void)
 	gen_tasks(&gen, 1600, 0);
 	program(2000, CR3_TURNS, 10, "alpha", "7f0000000000 100 alpha\n");
 	told_at(begin_of(BETA) - STEP / 2);
-	gen_exit(&gen, begin_of(BETA) - STEP / 2, CR3_TURNS, 10, "alpha", 0, 0, 0, "");
+	gen_exit(&gen, begin_of(BETA) - STEP / 2 - bend.ended, CR3_TURNS, 10, "alpha", 0, 0, 0, "");
 	program(begin_of(BETA) - STEP / 2, CR3_TURNS, 11, "beta", "7f0000000100 100 beta\n");
 	program(begin_of(GAMMA) - STEP / 2, CR3_LAST, 12, "gamma", bend.nameless ? "" : "7f0000000200 100 gamma\n");
 	gen_task(&gen, GEN_VM, 0, begin_of(GAMMA) - STEP / 2, SECOND, 12, 0, "second");
@@ -290,7 +292,7 @@ static void put_counts(FILE *f, int nr)
 
 	fprintf(f, "space %d %s %s counting 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", nr + 1,
 		side(o.flags), mode(o.flags), o.cr3, o.ncr3, is_guest(l) ? EXACT_NO_EXIT : nr == HOST && bend.after_nmi ? 0x61 : l->exit,
-		begin_of(nr) - 1000 - (nr == BETA ? bend.early : 0), begin_of(nr + 1) - STEP);
+		begin_of(nr) - 1000 - (nr == BETA ? bend.early : 0), begin_of(nr + 1) - STEP - (nr == ALPHA ? bend.idle : 0));
 	fprintf(f, "block %d 0x%" PRIx64 " 4 %llu %.0f %.0f %.0f 0 0 0 0\n", nr + 1, l->ip, l->insn_samples * INSN_PERIOD,
 		(l->samples + bend.cycles[nr]) * p,
 		(l->insn_samples + bend.insns_at[nr]) * (double)INSN_PERIOD,
@@ -302,6 +304,9 @@ static void put_residences(FILE *f)
 {
 	int i, nr = LOTS;
 
+	if (bend.ended)
+		fprintf(f, "space %d guest user counting 0x%llx 0x%llx 0x%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", ++nr, CR3_TURNS,
+			NCR3, EXACT_NO_EXIT, begin_of(BETA) - 3 * STEP, begin_of(BETA) - STEP / 2 - 1);
 	for (i = 0; i < 2 * (4 - bend.fewer); i++) {
 		const int lot = i % 2 ? BETA : ALPHA;
 		const uint64_t begin = (begin_of(lot) + begin_of(lot + 1)) / 2 + (uint64_t)i * 10 * STEP;
@@ -983,6 +988,13 @@ static void test_axis(void **state)
 	(void)state;
 	bend.early = 7000;
 	never("guest events lie within the printed bound", OPTIONS);
+	bend.ended = STEP / 2 - 100;	/* the first one is told to have ended, and runs on */
+	never("guest events lie within the printed bound", OPTIONS);
+	/* events that were too early by a millisecond or two would not be seen */
+	bend.idle = GEN_KHZ;
+	all_yes(OPTIONS);
+	bend.idle = 2ULL * GEN_KHZ;
+	only("guest events lie within the printed bound", OPTIONS);
 }
 
 /* Of too few times in which one could lie nothing can be said: of all, before the clock is moved, and after it */

@@ -299,6 +299,39 @@ static void test_axis(void **state)
 	axis_residence(&a, &space, &clock, &s);
 	assert_int_equal(a.inside, 2);
 	assert_int_equal(a.worst, 10);
+	assert_int_equal(a.ends, 0);
+	vmp_space_deinit(&space);
+}
+
+/* It ended at 1800: its user code cannot run on */
+static void test_axis_ends(void **state)
+{
+	struct exact_space s = { .cr3 = 0x5000, .flags = EXACT_GUEST | EXACT_USER };
+	struct vmp_space_event ev = { .tsc = 1800, .cr3 = 0x5000, .type = VMPROF_MSG_EXIT, .pid = 10, .tgid = 10, .flags = VMPROF_PROC_LAST };
+	struct vmp_space space;
+	struct vmp_clock clock = { 0 };
+	struct axis a = { 0 };
+
+	(void)state;
+	vmp_space_init(&space);
+	assert_int_equal(vmp_space_epoch(&space, 100, 0), 0);
+	begin_at(&space, 1000, 10);
+	assert_int_equal(vmp_space_event(&space, &ev), 0);
+	begin_at(&space, 2000, 11);
+	vmp_space_finish(&space);
+	s.first_tsc = 1500, s.last_tsc = 1790;
+	axis_residence(&a, &space, &clock, &s);
+	assert_int_equal(a.ends, 1);
+	assert_int_equal(a.inside, 0);
+	assert_int_equal(a.early, 10);
+	s.first_tsc = 2200, s.last_tsc = 2500;	/* the next one's, which runs */
+	axis_residence(&a, &space, &clock, &s);
+	assert_int_equal(a.ends, 1);
+	s.first_tsc = 1500, s.last_tsc = 1815;
+	axis_residence(&a, &space, &clock, &s);
+	assert_int_equal(a.ends, 2);
+	assert_int_equal(a.inside, 1);
+	assert_int_equal(a.worst, 15);
 	vmp_space_deinit(&space);
 }
 
@@ -371,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_overflow_too_old),
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
+		cmocka_unit_test(test_axis_ends),
 		cmocka_unit_test(test_host_processes),
 		cmocka_unit_test(test_verdicts),
 	};
