@@ -122,6 +122,7 @@ void test_costs(void);
 void test_sampling(void);
 void test_faults(void);
 void test_svm(void);
+void test_counted(void);	/* does not return */
 void test_lbr(void);
 void test_long(void);	/* a second of exact samples */
 void test_patched(void);	/* needs two processors */

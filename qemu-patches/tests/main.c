@@ -128,6 +128,8 @@ int main(const char *line)
 		bench();
 	} else if (asked(line, " long")) {
 		test_long();
+	} else if (asked(line, " counted")) {
+		test_counted();
 	} else if (asked(line, " patched")) {
 		test_patched();
 	} else {

@@ -236,7 +236,7 @@ static void judge_own(const struct join *j)
 		      " samples of a VM are of no QEMU", own, others, nobodys, strangers);
 }
 
-void judge_host(const struct join *j, int homeless, double level)
+void judge_host(const struct join *j, int shared, int homeless, double level)
 {
 	const struct host *h = &j->host;
 	uint32_t bad;
@@ -244,7 +244,7 @@ void judge_host(const struct join *j, int homeless, double level)
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
 	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
-	verdict(!bad, "VMM time by exit reason is exact",
+	verdict(!bad, shared ? "VMM time by the pCPU's last #VMEXIT is exact" : "VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back, %" PRIu64 " came beside other tasks",
 		bad, h->moved, h->beside);
 	verdict(h->kvm && 100 * h->loose <= LOOSE_MAX * h->kvm + 100 * LOOSE_FEW, "KVM's code has a reason",
