@@ -363,6 +363,9 @@ static void fill(const struct work *w, struct vmp_loop *l)
 	l->entries = find(&f, entries, &l->entries_error);
 	l->iterations = find(&f, iterations, &l->iterations_error);
 	l->trips = find(&f, trips, &l->trips_error);
+	/* all entries that windows show are of one group: of how many they stand for nobody knows the error */
+	if (isnan(l->trips_error))
+		l->trips = NAN;
 	l->cycles = find(&f, cycles, &l->cycles_error);
 	doubt(w, l);
 }

@@ -483,7 +483,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	judge_samples(j, a);
 	judge_balance(j, period);
 	judge_covered(j, period);
-	judge_host(j, a->homeless, level);
+	judge_host(j, a->shared, a->homeless, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
 	if (a->idle_hog)

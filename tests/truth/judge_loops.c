@@ -28,7 +28,7 @@
 /* What is asked of loops, and of how many */
 struct tally {
 	uint32_t judged, bad, close, sure, open, untold;	/* close: trips within OFF; untold: not judged, for the emulator's counts do not tell */
-	uint32_t dashes;		/* without trips: by branches alone no window may show how a loop is entered */
+	uint32_t dashes;		/* without trips: no window may show how a loop is entered, or too few */
 	double off;			/* of trips, without sign */
 	double weighed, weights;	/* with it, by the inverse of their variance; of those that are sure */
 };
@@ -136,7 +136,7 @@ static void tally_verdict(const struct tally *t)
 {
 	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
 
-	verdict(t->judged >= LOOPS_MIN && t->sure >= LOOPS_MIN && !t->bad && !t->open && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
+	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && t->sure >= LOOPS_MIN && !t->bad && !t->open && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
 		"loops have their exact trips",
 		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips or in iterations; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %+.2f %%, error %.2f %%; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
 		t->judged, LOOPS_MIN, t->bad, 100 * OFF, ERRORS, t->close, 100 * OFF, t->judged ? 100 * t->off / t->judged : 0,
@@ -176,7 +176,7 @@ int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct 
 			t.untold++;
 			continue;
 		}
-		if (isnan(l->trips) && !vmp_weigh_paired(m)) {
+		if (isnan(l->trips)) {
 			t.dashes++;
 			continue;
 		}

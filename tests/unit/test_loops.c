@@ -252,6 +252,31 @@ static void test_loop_through_code_behind(void **state)
 	compare_loops((struct want[]){ { inner, latch2, 0, prog.taken[latch2] / 2, 3 } }, 1);
 }
 
+/* So long a loop that one window alone shows how it is entered: how often is not known */
+static void test_loop_hardly_entered(void **state)
+{
+	const struct prog_run run = {
+		.period = 2503, .samples = 4000, .instructions = 2003, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
+	};
+	struct vmp_loops *loops;
+	const struct vmp_loop *l;
+	int top, body;
+
+	(void)state;
+	top = prog_plain(&prog, 2, 10, 1);
+	prog.insn[top].function = "main";
+	body = prog_plain(&prog, 4, 2, 1);
+	prog_jump(&prog, PROG_COND, body, 110000, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	loops = find_loops();
+	l = loop_at(loops, body);
+	assert_non_null(l);
+	assert_true(l->entries > 0 && l->iterations > 0 && l->iterations_error < 0.1 * l->iterations);
+	assert_true(isnan(l->trips));
+	vmp_loops_destroy(loops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_code_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_through_code_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_hardly_entered, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
