@@ -1,23 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* reach.c - straight code from start to start, until nothing new is met. */
+/* reach.c - straight code as far as it was seen to run, then wherever its branches went, until nothing new is met. */
 #include "blocks/reach.h"
 
 #include <string.h>
 
-/* What all searches together may look at, for each unit: nests in one huge function would take quadratic time */
-#define REACH_LOOKS	64
+/* What one search may look at, and all together, for each unit: nests in a huge function would take quadratic time */
+#define SEARCH_LOOKS	16384U
+#define REACH_LOOKS	256U
+
+/* Who saw a branch back so often without the way from its header to it has seen all ways: each round takes both once */
+#define SEEN_ENOUGH	16
 
 struct vmp_reach {
 	const struct vmp_set *set;
 	const struct vmp_places *starts;
+	uint64_t *runs;			/* by start: the last end of all that begin there or before, in the object */
 	struct vmp_places ends;		/* units by their branch */
-	uint32_t *begun, *met;		/* by start, by unit: the last search that came there */
+	uint32_t *met;			/* by unit: the last search that came there */
 	uint32_t search;
-	int open;			/* it came to code of which nothing was seen */
-	uint64_t looks;			/* left */
+	int open;			/* it came to what cannot be seen, or it was too much */
+	int ends_open;			/* ... to a conditional jump that was always seen to branch */
+	uint64_t looks, left;		/* of this search, of all */
 	VMP_VEC(uint64_t) todo;		/* addresses in the header's object */
 	struct vmp_point header;
 };
+
+static const struct vmp_point *point(const struct vmp_reach *r, uint32_t p)
+{
+	return &r->set->points.points.v[p];
+}
+
+static void find_runs(struct vmp_reach *r)
+{
+	const struct vmp_places *s = r->starts;
+	uint32_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		r->runs[i] = point(r, r->set->units.v[s->v[i].number].end)->addr;
+		if (i && s->v[i - 1].object == s->v[i].object && r->runs[i - 1] > r->runs[i])
+			r->runs[i] = r->runs[i - 1];
+	}
+}
 
 int vmp_reach_create(struct vmp_reach **out, const struct vmp_set *set, const struct vmp_places *starts)
 {
@@ -29,21 +52,23 @@ int vmp_reach_create(struct vmp_reach **out, const struct vmp_set *set, const st
 		return -ENOMEM;
 	r->set = set;
 	r->starts = starts;
-	r->looks = (uint64_t)REACH_LOOKS * set->units.nr;
-	r->begun = calloc((size_t)starts->nr + 1, sizeof(*r->begun));
+	r->left = (uint64_t)REACH_LOOKS * set->units.nr;
+	r->runs = calloc((size_t)starts->nr + 1, sizeof(*r->runs));
 	r->met = calloc((size_t)set->units.nr + 1, sizeof(*r->met));
-	if (!r->begun || !r->met)
+	if (!r->runs || !r->met)
 		err = -ENOMEM;
 	for (i = 0; !err && i < set->units.nr; i++) {
 		if (!set->units.v[i].flaw && set->units.v[i].end != VMP_NONE)
 			err = vmp_places_add(&r->ends, &set->points, set->units.v[i].end, i);
 	}
 	vmp_places_sort(&r->ends);
-	if (err)
+	if (err) {
 		vmp_reach_destroy(r);
-	else
-		*out = r;
-	return err;
+		return err;
+	}
+	find_runs(r);
+	*out = r;
+	return 0;
 }
 
 void vmp_reach_destroy(struct vmp_reach *r)
@@ -52,39 +77,41 @@ void vmp_reach_destroy(struct vmp_reach *r)
 		return;
 	vmp_vec_free(&r->ends);
 	vmp_vec_free(&r->todo);
-	free(r->begun);
+	free(r->runs);
 	free(r->met);
 	free(r);
 }
 
 static int look(struct vmp_reach *r)
 {
-	if (!r->looks) {
+	if (!r->looks || !r->left) {
 		r->open = 1;
 		return 0;
 	}
 	r->looks--;
+	r->left--;
 	return 1;
 }
 
-/* Parts of a function that have a name of their own (foo.cold) lie anywhere */
-static int go_to(struct vmp_reach *r, uint32_t p)
+/* Where a branch went: in the header's function not before the header. Parts of it with a name of their own (foo.cold) lie anywhere, and lead anywhere. */
+static int go_to(struct vmp_reach *r, const struct vmp_unit *u)
 {
 	const struct vmp_point *x;
 
-	if (p == VMP_NONE) {
+	if (u->next == VMP_NONE || point(r, u->next)->object == VMP_NONE || point(r, u->next)->flaw) {
 		r->open = 1;
 		return 0;
 	}
-	x = &r->set->points.points.v[p];
-	if (x->object != r->header.object || (x->function == r->header.function && x->addr < r->header.addr))
+	x = point(r, u->next);
+	if (x->object != r->header.object ||
+	    (x->addr < r->header.addr && x->function == r->header.function && point(r, u->end)->function == r->header.function))
 		return 0;
 	return vmp_vec_push(&r->todo, x->addr);
 }
 
 static int go_behind(struct vmp_reach *r, uint32_t p)
 {
-	uint64_t behind = vmp_set_behind(r->set, r->header.object, r->set->points.points.v[p].addr);
+	uint64_t behind = vmp_set_behind(r->set, r->header.object, point(r, p)->addr);
 
 	if (!behind) {
 		r->open = 1;
@@ -99,7 +126,7 @@ static int follow(struct vmp_reach *r, const struct vmp_unit *u)
 	case VMP_FLOW_COND:
 	case VMP_FLOW_JUMP:
 	case VMP_FLOW_JUMP_IND:
-		return go_to(r, u->next);
+		return go_to(r, u);
 	case VMP_FLOW_CALL:
 	case VMP_FLOW_CALL_IND:
 	case VMP_FLOW_SYSCALL:
@@ -115,35 +142,43 @@ static int follow(struct vmp_reach *r, const struct vmp_unit *u)
 	return 0;
 }
 
-/* Straight code from an address on: as far as it was seen to run, from there or from what lies on the way */
+/* The last branch to which code was seen to run straight on from an address, whole or in parts; 0: it was not seen */
+static uint64_t straight_end(const struct vmp_reach *r, uint64_t addr)
+{
+	uint64_t until = addr, end = 0;
+	uint32_t i;
+
+	do {
+		until = end > until ? end : until;
+		/* the last that begins there or before */
+		i = vmp_places_first(r->starts, r->header.object, until + 1);
+		end = i && r->starts->v[i - 1].object == r->header.object ? r->runs[i - 1] : 0;
+	} while (end > until);
+	return end < addr ? 0 : until;
+}
+
+/* From the first branch that was met already all that follows is known */
 static int run_from(struct vmp_reach *r, uint64_t addr)
 {
-	const struct vmp_set *set = r->set;
-	const uint32_t object = r->header.object;
-	uint32_t i = vmp_places_first(r->starts, object, addr);
-	uint64_t until = addr;
+	const uint64_t until = straight_end(r, addr);
+	const struct vmp_unit *u = NULL;
+	uint32_t i;
 	int err = 0;
 
-	if (!vmp_places_until(r->starts, i, object, addr + 1)) {
+	if (!until) {
 		r->open = 1;
 		return 0;
 	}
-	if (r->begun[i] == r->search)
-		return 0;
-	for (; vmp_places_until(r->starts, i, object, until + 1) && look(r); i++) {
-		uint64_t end = set->points.points.v[set->units.v[r->starts->v[i].number].end].addr;
-
-		r->begun[i] = r->search;
-		until = end > until ? end : until;
+	for (i = vmp_places_first(&r->ends, r->header.object, addr);
+	     !err && vmp_places_until(&r->ends, i, r->header.object, until + 1); i++) {
+		u = &r->set->units.v[r->ends.v[i].number];
+		if (r->met[r->ends.v[i].number] == r->search || !look(r))
+			return 0;
+		r->met[r->ends.v[i].number] = r->search;
+		err = follow(r, u);
 	}
-	for (i = vmp_places_first(&r->ends, object, addr);
-	     !err && vmp_places_until(&r->ends, i, object, until + 1) && look(r); i++) {
-		uint32_t unit = r->ends.v[i].number;
-
-		if (r->met[unit] != r->search)
-			err = follow(r, &set->units.v[unit]);
-		r->met[unit] = r->search;
-	}
+	if (u && u->flow == VMP_FLOW_COND)
+		r->ends_open = 1;
 	return err;
 }
 
@@ -152,8 +187,9 @@ int vmp_reach_from(struct vmp_reach *r, uint32_t header)
 	int err;
 
 	r->search++;
-	r->open = 0;
-	r->header = r->set->points.points.v[header];
+	r->open = r->ends_open = 0;
+	r->looks = SEARCH_LOOKS;
+	r->header = *point(r, header);
 	r->todo.nr = 0;
 	err = vmp_vec_push(&r->todo, r->header.addr);
 	while (!err && r->todo.nr)
@@ -163,5 +199,5 @@ int vmp_reach_from(struct vmp_reach *r, uint32_t header)
 
 int vmp_reach_leads(const struct vmp_reach *r, uint32_t unit)
 {
-	return r->open || r->met[unit] == r->search;
+	return r->met[unit] == r->search || r->open || (r->ends_open && r->set->units.v[unit].n < SEEN_ENOUGH);
 }

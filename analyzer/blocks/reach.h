@@ -5,10 +5,11 @@
  * A branch back makes a loop only if where it goes leads to it again.  Code that compilers put behind a
  * function because it is rarely run comes back to what it was left from, and is run once for it.
  *
- * Code leads on from where it begins to the last branch that was seen behind it, from every
- * branch on the way to where that was seen to go, and from a call to what lies behind it.  In the header's function
- * only what does not lie before the header counts: every cycle goes through its lowest
- * address by a branch back to it, so none is lost.
+ * Code leads straight on as far as any block was seen to run over it, from every branch on the way to where that was
+ * seen to go, and from a call to what lies behind it.  From within the header's function what lies before the header does not
+ * count: every cycle goes through its lowest address by a branch back to it, so none is lost.
+ * What cannot be seen (code that is not here, or in no object) may lead anywhere; so may a conditional jump that was always
+ * seen to branch, unless the branch back was seen often: each round takes both.
  */
 #ifndef VMP_REACH_H
 #define VMP_REACH_H
@@ -33,7 +34,7 @@ int vmp_reach_from(struct vmp_reach *r, uint32_t header);
 
 /**
  * vmp_reach_leads() - Can the header lead to a unit's branch?
- * Return: 0 only if all ways from there were seen to end, or to leave the function, without coming to it.
+ * Return: 0 only if all ways from there were seen to end without coming to it.
  */
 int vmp_reach_leads(const struct vmp_reach *r, uint32_t unit);
 

@@ -252,6 +252,86 @@ static void test_loop_through_code_behind(void **state)
 	compare_loops((struct want[]){ { inner, latch2, 0, prog.taken[latch2] / 2, 3 } }, 1);
 }
 
+/* The way round leads through a part of the function with a name of its own, and back to before the loop's header by address */
+static void test_loop_by_cold_part(void **state)
+{
+	int main, call, low, skip, h, leave, back, ret, cold, latch;
+	struct vmp_loops *loops;
+
+	(void)state;
+	main = prog_plain(&prog, 2, 10, 1);
+	prog.insn[main].function = "main";
+	call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+	prog_jump(&prog, PROG_JUMP, main, 0, 0);
+	prog.insn[call].target = low = prog_plain(&prog, 2, 4, 1);
+	prog.insn[low].function = "f";
+	skip = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	h = prog_plain(&prog, 3, 5, 1);
+	leave = prog_jump(&prog, PROG_JUMP, 0, 0, 0);
+	prog.insn[skip].target = prog_plain(&prog, 2, 3, 1);
+	back = prog_jump(&prog, PROG_JUMP, h, 0, 0);
+	ret = prog_jump(&prog, PROG_RET, 0, 0, 0);
+	prog.insn[leave].target = cold = prog_plain(&prog, 2, 6, 1);
+	prog.insn[cold].function = "f.cold";
+	latch = prog_jump(&prog, PROG_COND, low, 10, 0);
+	prog_jump(&prog, PROG_JUMP, ret, 0, 0);
+	simulate(&both_run);
+	loops = find_loops();
+	assert_non_null(loop_at(loops, h));
+	assert_int_equal(loop_at(loops, h)->end, prog.insn[back].addr);
+	assert_true(prog.taken[latch] > 1000);
+	vmp_loops_destroy(loops);
+}
+
+static uint64_t seen(int end, int next)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < set->units.nr; i++) {
+		const struct vmp_unit *u = &set->units.v[i];
+
+		if (!u->flaw && u->end != VMP_NONE && u->next != VMP_NONE && insn_at(u->end) == end && insn_at(u->next) == next)
+			n += u->n;
+	}
+	return n;
+}
+
+/* A loop around two long ones, of few samples: where its branch back was seen it is a loop, though not all of its way was */
+static void test_loops_hardly_seen(void **state)
+{
+	int seed, top, inner, latch, times = 0;
+	struct vmp_loops *loops;
+
+	(void)state;
+	for (seed = 0; seed < 40; seed++) {
+		const struct prog_run run = {
+			.period = 5003, .samples = 500, .instructions = 7001, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+			.scatters = 1, .seed = (uint64_t)seed * 7919,
+		};
+
+		if (seed) {
+			forget();
+			begin("again");
+		}
+		top = prog_plain(&prog, 3, 5, 1);
+		prog.insn[top].function = "main";
+		inner = prog_plain(&prog, 3, 1, 1);
+		prog_jump(&prog, PROG_COND, inner, 3000, 0);
+		prog_plain(&prog, 3, 1, 1);
+		inner = prog_plain(&prog, 3, 1, 1);
+		prog_jump(&prog, PROG_COND, inner, 3000, 0);
+		prog_plain(&prog, 3, 1, 1);
+		latch = prog_jump(&prog, PROG_JUMP, top, 0, 0);
+		simulate(&run);
+		loops = find_loops();
+		times += seen(latch, top) > 0;
+		assert_int_equal(!!loop_at(loops, top), seen(latch, top) > 0);
+		vmp_loops_destroy(loops);
+	}
+	assert_true(times >= 10);
+}
+
 /* So long a loop that one window alone shows how it is entered: how often is not known */
 static void test_loop_hardly_entered(void **state)
 {
@@ -286,6 +366,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_code_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_through_code_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_hardly_entered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loop_by_cold_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loops_hardly_seen, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
