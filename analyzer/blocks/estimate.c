@@ -392,12 +392,28 @@ static void part(const struct vmp_block_code *b, const struct vmp_part *part, st
 		e->predicted_error = NAN;
 }
 
-/* The best of the figures that a block has */
+/* The error of the cycles by time, of samples alone: where none was taken, of one that might have been.  Infinite: runs are not known */
+static double time_error(const struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	return b->executions > 0 && e->period > 0 ? sqrt(b->samples + 1) * e->period / b->executions : INFINITY;
+}
+
+/* How far equation 1 is off if the samples are right */
+static double off_time(const struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	return b->executions > 0 ? fabs(b->cycles[VMP_SOURCE_CPI] - b->samples * e->period / b->executions) : 0;
+}
+
+/*
+ * The best of the figures that a block has.  Few samples tell little; but a block that is known to have run often, and has one or two, is
+ * not slow, whatever the CPI of samples is that were taken elsewhere.
+ */
 static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp_estimate *b)
 {
 	if (e->source == VMP_SOURCE_LBR && !isnan(b->cycles[VMP_SOURCE_LBR]))
 		return VMP_SOURCE_LBR;
-	if (b->samples >= USABLE && !isnan(b->cycles[VMP_SOURCE_TIME]))
+	if (!isnan(b->cycles[VMP_SOURCE_TIME]) &&
+	    (b->samples >= USABLE || (e->by_instructions && b->samples >= 1 && off_time(e, b) > 2 * time_error(e, b))))
 		return VMP_SOURCE_TIME;
 	return isnan(b->cycles[VMP_SOURCE_CPI]) ? VMP_SOURCE_NONE : VMP_SOURCE_CPI;
 }
@@ -415,13 +431,19 @@ double vmp_estimate_cpi_error(const struct vmp_estimates *e, uint32_t block)
 	return vmp_spread_error(&e->m->spreads, block, (double)t->steps / (double)t->with_branches);
 }
 
+/* Equation 1 gives a block the CPI of others: it is no better than what its own samples let it be, or than nothing */
+static double unsure(const struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	return fmin(b->cycles[VMP_SOURCE_CPI], off_time(e, b) + time_error(e, b));
+}
+
 static double runs_spread(const struct vmp_estimates *e, uint32_t block)
 {
 	switch (e->block[block].source) {
 	case VMP_SOURCE_LBR:
 		return vmp_spread_error(&e->m->spreads, block, 1);
 	case VMP_SOURCE_CPI:
-		return vmp_estimate_cpi_error(e, block);
+		return hypot(vmp_estimate_cpi_error(e, block), unsure(e, &e->block[block]));
 	default:
 		return NAN;
 	}
@@ -452,6 +474,8 @@ static void choose(struct vmp_estimates *e)
 		if (!e->m->set->blocks.v[i].insns)	/* its runs hang on a guess */
 			b->executions = b->executions_error = b->cycles[VMP_SOURCE_TIME] = b->error = NAN;
 		b->source = source_of(e, b);
+		if (b->source == VMP_SOURCE_TIME && b->samples < USABLE)
+			b->error = fmax(isnan(b->error) ? 0 : b->error, time_error(e, b));
 		/* with few samples of its own what windows say of its runs says more */
 		if (b->source == VMP_SOURCE_LBR && b->samples >= USABLE) {
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];

@@ -341,6 +341,47 @@ static int write_captures(char *folder)
 	return 0;
 }
 
+/* Glue beside slow code has hardly a sample, and its CPI is another one: its error has to tell */
+static void test_glue(void **state)
+{
+	int seed, loop, call, stub, all = 0, far = 0;
+	uint32_t i;
+
+	(void)state;
+	for (seed = 0; seed < 30; seed++) {
+		const struct prog_run run = {
+			.period = 5003, .samples = 600, .instructions = 5003, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+			.scatters = 1, .seed = (uint64_t)seed * 7919,
+		};
+
+		if (seed) {
+			forget();
+			begin("again");
+		}
+		loop = prog_plain(&prog, 8, 300, 1);
+		prog.insn[loop].function = "main";
+		call = prog_jump(&prog, PROG_CALL, 0, 0, 0);
+		prog_jump(&prog, PROG_JUMP, loop, 0, 0);
+		prog.insn[call].target = stub = prog_plain(&prog, 2, 1, 1);
+		prog.insn[stub].function = "stub";
+		prog_jump(&prog, PROG_RET, 0, 0, 0);
+		simulate(&run);
+		for (i = 0; i < set->blocks.nr; i++) {
+			const struct vmp_estimate *e = &estimates->block[i];
+			const struct prog_truth *t = &prog.truth[insn_at(set->blocks.v[i].start)][insn_at(set->blocks.v[i].end)];
+			const double error = vmp_estimate_error(e);
+
+			if (e->samples >= 4 || isnan(error))
+				continue;
+			all++;
+			far += fabs(e->cycles[e->source] - (double)t->cycles / (double)t->runs) > 3 * error;
+			assert_true(error <= 2 * fmax(e->cycles[VMP_SOURCE_CPI], 2 * estimates->period / e->executions));
+		}
+	}
+	assert_true(all >= 20);
+	assert_true(far <= all / 20);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--capture"))
@@ -352,6 +393,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_glue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
