@@ -78,7 +78,7 @@ static void blocks_at(const struct page *p, uint64_t addr)
 			printf(" +- %.2f", vmp_estimate_error(e));
 		printf(" cycles (%s), CPI ", vmp_source_key(e->source));
 		number(e->cycles[e->source] / b->insns, 0, 2);
-		printf(", %.2f%% of the time%s\n", e->samples * 100 / (p->d->estimates->samples > 0 ? p->d->estimates->samples : 1),
+		printf(", %.2f%% of the time%s\n", e->samples * 100 / (p->d->set->totals.timed ? (double)p->d->set->totals.timed : 1),
 		       p->a->look.colour ? "\033[m" : "");
 	}
 }

@@ -81,7 +81,7 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	const struct vmp_estimate *e = &d->estimates->block[row];
 
 	switch ((enum column)column) {
-	case SHARE: cell->real = percent(e->samples, d->estimates->samples); break;
+	case SHARE: cell->real = percent(e->samples, (double)d->set->totals.timed); break;
 	case SAMPLES: cell->real = e->samples; break;
 	case RUNS: cell->real = e->executions; break;
 	case RUNS_ERROR: cell->real = isnan(e->executions) ? NAN : e->executions_error; break;

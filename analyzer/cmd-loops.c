@@ -45,7 +45,7 @@ static void cell(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cel
 	const struct vmp_point *p = &v->d->set->points.points.v[l->header];
 
 	switch ((enum column)column) {
-	case SHARE: cell->real = v->d->estimates->samples > 0 ? 100 * l->samples / v->d->estimates->samples : NAN; break;
+	case SHARE: cell->real = v->d->set->totals.timed ? 100 * l->samples / (double)v->d->set->totals.timed : NAN; break;
 	case SAMPLES: cell->real = l->samples; break;
 	case LEVEL: cell->real = l->level; break;
 	case TRIPS: cell->real = l->trips; break;

@@ -152,11 +152,13 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 		      "    samples of instructions (vmprof start --cpi) tell\n", out);
 	if (e->doubted)
 		fprintf(out, "    %" PRIu32 " blocks with %.1f%% of the time are more than twice or less than half of equation 1\n",
-			e->doubted, e->samples > 0 ? 100 * e->doubted_samples / e->samples : 0);
+			e->doubted, t->timed ? 100 * e->doubted_samples / (double)t->timed : 0);
+	fprintf(out, "  %%Time: of all %" PRIu64 " samples%s, of which %.0f (%.1f%%) lie in a block\n", t->timed,
+		t->timed != t->samples ? " of the session's event" : "", e->samples, t->timed ? 100 * e->samples / (double)t->timed : 0);
 	if (t->astray)
 		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",
 			t->astray, t->astray + t->landed);
-	if (t->placed)
+	if (t->alone)
 		fprintf(out, "  %" PRIu64 " samples came before the first branch behind a VM entry; %" PRIu64 " of them lie in a block that others show\n",
 			t->alone, t->placed);
 	if (e->guessed)
@@ -203,6 +205,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	vmp_json_str(out, path);
 	fputs(",\n\"totals\":{", out);
 	count(out, "samples", t->samples);
+	count(out, "timed", t->timed);
 	count(out, "with_branches", t->with_branches);
 	count(out, "branches", t->entries);
 	count(out, "steps", t->steps);

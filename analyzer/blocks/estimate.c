@@ -8,7 +8,6 @@
 #include "blocks/chain.h"
 #include "util/parallel.h"
 
-#define USABLE		4.0	/* samples in a block for its share of time to say something */
 #define FAR		2.0	/* times equation 1, or a part of it */
 
 const char *vmp_source_key(enum vmp_source source)
@@ -381,21 +380,15 @@ static void part(const struct vmp_block_code *b, const struct vmp_part *part, st
 		if (b->cycled > b->missed.cycled)
 			e->cycles_predicted = (double)(b->cycles - b->missed.cycles) / (b->cycled - b->missed.cycled);
 	} else if (e->source == VMP_SOURCE_TIME) {
-		if (runs > 0 && e->missed >= USABLE)
+		if (runs > 0 && e->missed >= VMP_FEW_SAMPLES)
 			e->cycles_missed = cycles * time / runs;
-		if (runs < 1 && e->samples - e->missed >= USABLE)
+		if (runs < 1 && e->samples - e->missed >= VMP_FEW_SAMPLES)
 			e->cycles_predicted = cycles * (1 - time) / (1 - runs);
 	}
 	if (e->source != VMP_SOURCE_TIME || isnan(e->cycles_missed))
 		e->missed_error = NAN;
 	if (e->source != VMP_SOURCE_TIME || isnan(e->cycles_predicted))
 		e->predicted_error = NAN;
-}
-
-/* The error of the cycles by time, of samples alone: where none was taken, of one that might have been.  Infinite: runs are not known */
-static double time_error(const struct vmp_estimates *e, const struct vmp_estimate *b)
-{
-	return b->executions > 0 && e->period > 0 ? sqrt(b->samples + 1) * e->period / b->executions : INFINITY;
 }
 
 /* How far equation 1 is off if the samples are right */
@@ -413,7 +406,7 @@ static enum vmp_source source_of(const struct vmp_estimates *e, const struct vmp
 	if (e->source == VMP_SOURCE_LBR && !isnan(b->cycles[VMP_SOURCE_LBR]))
 		return VMP_SOURCE_LBR;
 	if (!isnan(b->cycles[VMP_SOURCE_TIME]) &&
-	    (b->samples >= USABLE || (e->by_instructions && b->samples >= 1 && off_time(e, b) > 2 * time_error(e, b))))
+	    (b->samples >= VMP_FEW_SAMPLES || (e->by_instructions && b->samples >= 1 && off_time(e, b) > 2 * vmp_few_error(b->samples, e->period, b->executions))))
 		return VMP_SOURCE_TIME;
 	return isnan(b->cycles[VMP_SOURCE_CPI]) ? VMP_SOURCE_NONE : VMP_SOURCE_CPI;
 }
@@ -434,7 +427,7 @@ double vmp_estimate_cpi_error(const struct vmp_estimates *e, uint32_t block)
 /* Equation 1 gives a block the CPI of others: it is no better than what its own samples let it be, or than nothing */
 static double unsure(const struct vmp_estimates *e, const struct vmp_estimate *b)
 {
-	return fmin(b->cycles[VMP_SOURCE_CPI], off_time(e, b) + time_error(e, b));
+	return fmin(b->cycles[VMP_SOURCE_CPI], off_time(e, b) + vmp_few_error(b->samples, e->period, b->executions));
 }
 
 static double runs_spread(const struct vmp_estimates *e, uint32_t block)
@@ -474,10 +467,10 @@ static void choose(struct vmp_estimates *e)
 		if (!e->m->set->blocks.v[i].insns)	/* its runs hang on a guess */
 			b->executions = b->executions_error = b->cycles[VMP_SOURCE_TIME] = b->error = NAN;
 		b->source = source_of(e, b);
-		if (b->source == VMP_SOURCE_TIME && b->samples < USABLE)
-			b->error = fmax(isnan(b->error) ? 0 : b->error, time_error(e, b));
+		if (b->source == VMP_SOURCE_TIME && b->samples < VMP_FEW_SAMPLES)
+			b->error = fmax(isnan(b->error) ? 0 : b->error, vmp_few_error(b->samples, e->period, b->executions));
 		/* with few samples of its own what windows say of its runs says more */
-		if (b->source == VMP_SOURCE_LBR && b->samples >= USABLE) {
+		if (b->source == VMP_SOURCE_LBR && b->samples >= VMP_FEW_SAMPLES) {
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];
 			b->executions_error = b->executions / sqrt(b->samples > 1 ? b->samples : 1);
 			for (g = 0; g < VMP_GROUPS && e->block_without[g]; g++)

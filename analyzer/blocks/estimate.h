@@ -6,6 +6,8 @@
 #ifndef VMP_ESTIMATE_H
 #define VMP_ESTIMATE_H
 
+#include <math.h>
+
 #include "blocks/measure.h"
 
 /* Where a block's cycles come from */
@@ -38,6 +40,17 @@ struct vmp_estimate {
 static inline double vmp_estimate_error(const struct vmp_estimate *e)
 {
 	return e->source == VMP_SOURCE_TIME ? e->error : e->runs_spread;
+}
+
+#define VMP_FEW_SAMPLES	4.0	/* fewer say little of a time, and are too few for groups */
+
+/*
+ * The standard error of cycles by so few samples in so many runs: as if one more had been taken, so that none is no certainty
+ * either.  Infinite: runs are not known.
+ */
+static inline double vmp_few_error(double samples, double period, double runs)
+{
+	return runs > 0 && period > 0 ? sqrt(samples + 1) * period / runs : INFINITY;
 }
 
 struct vmp_estimates {

@@ -311,7 +311,10 @@ static void take_cycles(const struct work *w, struct vmp_listing *l, const struc
 		for (g = 0; g < VMP_GROUPS; g++)
 			cycles[g] = without[i].landed[g] * w->e->period / without[i].runs[g];
 		x->cycles = (double)x->landed * w->e->period / x->runs;
-		x->cycles_error = hypot(vmp_error_of(cycles), x->cycles * without[i].cycles_doubt / x->runs);
+		x->cycles_error = vmp_error_of(cycles);
+		if ((double)x->landed < VMP_FEW_SAMPLES)
+			x->cycles_error = fmax(x->cycles_error, vmp_few_error((double)x->landed, w->e->period, x->runs));
+		x->cycles_error = hypot(x->cycles_error, x->cycles * without[i].cycles_doubt / x->runs);
 		x->runs_error = hypot(vmp_error_of(without[i].runs), without[i].runs_doubt);
 	}
 }

@@ -85,6 +85,7 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 	if (got < 0)
 		return got;
 	sh->totals.samples += (uint64_t)got;
+	sh->totals.timed += got && vmp_lbr_is_timed(ls);
 	if (!got) {
 		vmp_kept_pass(&sh->kept, ls);
 		return 0;
@@ -104,6 +105,7 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 static void totals_add(struct vmp_set_totals *to, const struct vmp_set_totals *t)
 {
 	to->samples += t->samples;
+	to->timed += t->timed;
 	to->with_branches += t->with_branches;
 	to->entries += t->entries;
 	to->switched += t->switched;

@@ -78,6 +78,7 @@ struct vmp_set_kept {
 
 struct vmp_set_totals {
 	uint64_t samples;		/* that the filters let through, of both events */
+	uint64_t timed;			/* of samples, those of the session's event */
 	uint64_t with_branches;
 	uint64_t entries;		/* of those */
 	uint64_t switched;		/* entries left out: another address space's */

@@ -332,6 +332,12 @@ void vmp_sheet_text(FILE *out, const struct vmp_sheet *s, const struct vmp_look 
 
 /* -------------------------------------------------------------- CSV, JSON */
 
+/* Of shares more than people read: there may be a hundred thousand, which are added up */
+static int digits(const struct vmp_sheet_column *c)
+{
+	return c->flags & VMP_SHEET_SHARE ? 6 : c->digits;
+}
+
 void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s)
 {
 	struct vmp_sheet_cell cell;
@@ -350,7 +356,7 @@ void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s)
 			else if (s->columns[i].kind == VMP_SHEET_HEX)
 				fprintf(out, "0x%" PRIx64, cell.hex);
 			else if (!isnan(cell.real))
-				fprintf(out, "%.*f", s->columns[i].digits, cell.real);
+				fprintf(out, "%.*f", digits(&s->columns[i]), cell.real);
 		}
 		fputs("\r\n", out);
 	}
@@ -381,7 +387,7 @@ void vmp_sheet_json(FILE *out, const struct vmp_sheet *s, uint64_t limit)
 			else if (s->columns[i].kind == VMP_SHEET_HEX)
 				fprintf(out, "\"0x%" PRIx64 "\"", cell.hex);
 			else
-				vmp_sheet_real(out, cell.real, s->columns[i].digits);
+				vmp_sheet_real(out, cell.real, digits(&s->columns[i]));
 		}
 		fputc('}', out);
 	}

@@ -6,7 +6,7 @@
 
 int vmp_stepper_init(struct vmp_stepper *s, const struct vmp_points *p)
 {
-	*s = (struct vmp_stepper){ .p = p, .decoder = vmp_decoder_create() };
+	*s = (struct vmp_stepper){ .p = p, .walk.start = VMP_NONE, .decoder = vmp_decoder_create() };
 	s->decoded = malloc(VMP_DECODED * sizeof(*s->decoded));
 	if (!s->decoded || (!s->decoder && VMP_DECODES))
 		return -ENOMEM;
@@ -36,13 +36,34 @@ static unsigned int step_at(struct vmp_stepper *s, uint32_t object, uint64_t add
 	return d->bytes;
 }
 
+/* From where it stands until an instruction begins at @bytes or behind that.  Return: NONE; PASSES, DATA: it comes no further, ever */
+static enum vmp_flaw walk_to(struct vmp_stepper *s, const struct vmp_point *a, uint64_t bytes, const uint8_t *code, size_t len)
+{
+	struct vmp_walk *w = &s->walk;
+	enum vmp_flow flow;
+	unsigned int step;
+
+	while (w->at < bytes) {
+		if (vmp_flow_leaves(w->flow))
+			return VMP_FLAW_PASSES;
+		step = w->at < len ? step_at(s, a->object, a->addr + w->at, code + w->at, len - w->at, &flow) : 0;
+		if (!step)
+			return VMP_FLAW_DATA;
+		w->last = w->at;
+		w->at += step;
+		w->flow = flow;
+		w->insns++;
+	}
+	return VMP_FLAW_NONE;
+}
+
 enum vmp_flaw vmp_step_straight(struct vmp_stepper *s, uint32_t start, uint32_t end, uint32_t *insns, enum vmp_flow *flow)
 {
 	const struct vmp_point *a = &s->p->points.v[start], *b = &s->p->points.v[end];
-	enum vmp_flow f = VMP_FLOW_ON;
-	uint64_t at = 0, bytes;
+	struct vmp_walk *w = &s->walk;
+	enum vmp_flaw flaw;
 	const uint8_t *code;
-	unsigned int step;
+	uint64_t bytes;
 	size_t len;
 
 	*insns = 0;
@@ -58,20 +79,21 @@ enum vmp_flaw vmp_step_straight(struct vmp_stepper *s, uint32_t start, uint32_t 
 	if (a->flaw || b->flaw)
 		return a->flaw ? a->flaw : b->flaw;
 	code = vmp_points_code(s->p, a->object, a->addr, &len);
-	for (; code && at < bytes; at += step, (*insns)++) {
-		if (vmp_flow_leaves(f))
-			return VMP_FLAW_PASSES;
-		step = at < len ? step_at(s, a->object, a->addr + at, code + at, len - at, &f) : 0;
-		if (!step)
-			return VMP_FLAW_DATA;
-	}
-	if (!code || at >= len)
+	if (!code)
 		return VMP_FLAW_DATA;
-	if (at > bytes)
+	if (w->start != start || (w->at > bytes && w->last >= bytes))
+		*w = (struct vmp_walk){ .start = start, .flow = VMP_FLOW_ON };
+	flaw = walk_to(s, a, bytes, code, len);
+	*insns = w->insns;
+	if (flaw)
+		return flaw;
+	if (w->at >= len)
+		return VMP_FLAW_DATA;
+	if (w->at > bytes)
 		return VMP_FLAW_MIDDLE;
-	if (vmp_flow_leaves(f))
+	if (vmp_flow_leaves(w->flow))
 		return VMP_FLAW_PASSES;
-	return step_at(s, a->object, b->addr, code + at, len - at, flow) ? VMP_FLAW_NONE : VMP_FLAW_DATA;
+	return step_at(s, a->object, b->addr, code + w->at, len - w->at, flow) ? VMP_FLAW_NONE : VMP_FLAW_DATA;
 }
 
 enum vmp_flow vmp_step_flow(struct vmp_stepper *s, uint32_t point)

@@ -15,8 +15,17 @@ struct vmp_decoded {
 
 #define VMP_DECODED	8192	/* of them are kept, by address */
 
+/* How far code runs straight from a point, as far as that was looked at */
+struct vmp_walk {
+	uint32_t start;		/* VMP_NONE: none */
+	uint32_t insns;		/* before at */
+	uint64_t at, last;	/* bytes from there to the next instruction, and to the one before that */
+	enum vmp_flow flow;	/* of that one; ON: there is none */
+};
+
 struct vmp_stepper {
 	const struct vmp_points *p;
+	struct vmp_walk walk;	/* ends come in order of their starts: the next one goes on from here */
 	void *decoder;
 	struct vmp_decoded *decoded;
 };
