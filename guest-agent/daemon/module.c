@@ -92,6 +92,11 @@ int vmp_module_symbol(int fd, uint64_t address, uint64_t *bytes)
 	return ret;
 }
 
+int vmp_module_changes(int fd, uint64_t *changes)
+{
+	return control(fd, VMPG_IOC_MODULES, changes);
+}
+
 ssize_t vmp_module_read(int fd, void *buf, size_t len)
 {
 	ssize_t n = read(fd, buf, len);

@@ -25,6 +25,7 @@ int vmp_module_stop(int fd);
 int vmp_module_snapshot(int fd, uint64_t token);
 int vmp_module_lost(int fd, struct vmpg_lost *lost);
 int vmp_module_symbol(int fd, uint64_t address, uint64_t *bytes);
+int vmp_module_changes(int fd, uint64_t *changes);
 
 /** vmp_module_read() - Whole records.  Return: bytes, 0 (none now), -errno. */
 ssize_t vmp_module_read(int fd, void *buf, size_t len);

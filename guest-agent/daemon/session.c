@@ -16,7 +16,7 @@
 #include "module.h"
 
 #define SILENCE_MS		1000	/* then a connected host is told that we are here */
-#define LOST_CHECK_MS		500
+#define LOST_CHECK_MS		1000	/* at rest nothing else wakes the daemon */
 #define GATHER_MS		10	/* events of so long are read together; no more, or their files are gone */
 #define DRAIN_MS		5000	/* the last of the files and JIT maps may take at the end */
 #define JIT_VERSION		2	/* hosts from this one on take JIT maps */

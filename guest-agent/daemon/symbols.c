@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "crc32c.h"
 #include "log.h"
+#include "module.h"
 
 #ifndef VMP_KALLSYMS
 #define VMP_KALLSYMS	"/proc/kallsyms"
@@ -17,6 +18,7 @@
 #define VMP_MODULES	"/proc/modules"
 #endif
 #define LOOK_MS		2000
+#define SETTLE_MS	10000	/* a module that is about to go is there until its memory is freed */
 
 void vmp_symbols_init(struct vmp_symbols *s)
 {
@@ -46,6 +48,19 @@ static void read_again(struct vmp_symbols *s)
 	s->sent = 0;
 }
 
+/* Does our module know that all modules are as they were at the last look? */
+static int is_unchanged(struct vmp_symbols *s)
+{
+	uint64_t changes, now_ms = vmp_now_ms();
+
+	if (s->module < 0 || vmp_module_changes(s->module, &changes))
+		return 0;
+	if (changes != s->changes)
+		s->settles_ms = now_ms + SETTLE_MS;
+	s->changes = changes;
+	return now_ms >= s->settles_ms;
+}
+
 void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_t kept_bytes, uint32_t kept_crc)
 {
 	s->module = module;
@@ -54,6 +69,8 @@ void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_
 	s->kept_crc = kept_crc;
 	s->looked_tsc = vmp_tsc();
 	s->looked_ms = vmp_now_ms();
+	s->settles_ms = s->looked_ms + SETTLE_MS;
+	is_unchanged(s);
 	s->modules = vmp_ksyms_modules(VMP_MODULES);
 	s->changed = 0;
 	read_again(s);
@@ -67,7 +84,7 @@ void vmp_symbols_look(struct vmp_symbols *s, int now)
 	if (!s->looked_ms || (!now && vmp_now_ms() - s->looked_ms < LOOK_MS))
 		return;
 	s->looked_ms = vmp_now_ms();
-	modules = vmp_ksyms_modules(VMP_MODULES);
+	modules = is_unchanged(s) && !now ? s->modules : vmp_ksyms_modules(VMP_MODULES);
 	if (modules != s->modules) {
 		/* of two changes that the host has not heard of, the first counts */
 		s->since_tsc = s->changed ? s->since_tsc : s->looked_tsc;

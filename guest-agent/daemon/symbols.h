@@ -4,6 +4,7 @@
  *
  * A text that was read while modules changed is of no time: so it is sent if /proc/modules was the same
  * before and after it was read, and the host is told between which looks it became true.
+ * To look costs the guest some hundred thousand instructions; where our own module says that nothing came or went, it is not done.
  */
 #ifndef VMP_SYMBOLS_H
 #define VMP_SYMBOLS_H
@@ -24,6 +25,8 @@ struct vmp_symbols {
 	uint64_t kept_bytes;		/* that it says to have; 0 none */
 	uint32_t kept_crc;
 	uint64_t modules;		/* hash, when it was looked last */
+	uint64_t changes;		/* what our module said then, as vmp_module_changes() */
+	uint64_t settles_ms;		/* until then modules may come or go though it says nothing new */
 	uint64_t looked_tsc, looked_ms;	/* 0: not in a session */
 };
 

@@ -25,6 +25,8 @@
  *   SYMBOL    how long the kernel's symbol is that begins at an address, which
  *             /proc/kallsyms does not tell; -ENOENT: none begins there.  Modules of
  *             earlier packages do not know it (-ENOTTY)
+ *   MODULES   how often modules came, or were about to go, since this one is here; what
+ *             /proc/modules tells follows within moments.  -ENOTTY as above
  *
  * close() stops and frees everything; the module can then be unloaded.
  */
@@ -81,6 +83,7 @@ struct vmpg_record {
 #define VMPG_IOC_SNAPSHOT	_IOW('V', 0x43, __u64)	/* token of SNAP_BEGIN and SNAP_END */
 #define VMPG_IOC_LOST		_IOR('V', 0x44, struct vmpg_lost)
 #define VMPG_IOC_SYMBOL		_IOWR('V', 0x45, struct vmpg_symbol)
+#define VMPG_IOC_MODULES	_IOR('V', 0x46, __u64)
 
 _Static_assert(sizeof(struct vmpg_query) == 40, "uapi size");
 _Static_assert(sizeof(struct vmpg_lost) == 64, "uapi size");

@@ -109,13 +109,24 @@ static int fill_symbol(struct vmpg_symbol *symbol)
 	return ret;
 }
 
+static atomic64_t modules_changed;
+
+static int on_module(struct notifier_block *nb, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_LIVE || state == MODULE_STATE_GOING)
+		atomic64_inc(&modules_changed);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_notifier = { .notifier_call = on_module };
+
 static long guest_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
 	struct vmpg_query query;
 	struct vmpg_symbol symbol;
 	struct vmpg_lost lost;
-	u64 token;
+	u64 token, changed;
 	int ret;
 
 	switch (cmd) {
@@ -141,6 +152,9 @@ static long guest_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 			return -EFAULT;
 		ret = fill_symbol(&symbol);
 		return ret ?: copy_to_user(user, &symbol, sizeof(symbol)) ? -EFAULT : 0;
+	case VMPG_IOC_MODULES:
+		changed = atomic64_read(&modules_changed);
+		return copy_to_user(user, &changed, sizeof(changed)) ? -EFAULT : 0;
 	}
 	return -ENOTTY;
 }
@@ -172,10 +186,15 @@ static int __init guest_init(void)
 	ret = vmpg_session_module_init();
 	if (ret)
 		return ret;
-	ret = misc_register(&guest_misc);
+	ret = register_module_notifier(&module_notifier);
 	if (ret)
 		goto out_session;
+	ret = misc_register(&guest_misc);
+	if (ret)
+		goto out_notifier;
 	return 0;
+out_notifier:
+	unregister_module_notifier(&module_notifier);
 out_session:
 	vmpg_session_module_exit();
 	return ret;
@@ -184,6 +203,7 @@ out_session:
 static void __exit guest_exit(void)
 {
 	misc_deregister(&guest_misc);
+	unregister_module_notifier(&module_notifier);
 	vmpg_session_module_exit();
 }
 

@@ -41,6 +41,10 @@ static void test_modules_change(void **state)
 		assert_int_equal(hear().type, 0);	/* nothing has changed */
 		agent.symbols.modules++;
 		long_ago();
+		agent.symbols.settles_ms = 0;
+		assert_int_equal(hear().type, 0);	/* our module says that nothing came or went: nobody looks */
+		fake_changes++;
+		long_ago();
 		tell(VMPROF_MSG_CREDIT, &credit, sizeof(credit));
 	}
 }
