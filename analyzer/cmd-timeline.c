@@ -73,8 +73,8 @@ static int show(const struct branch_data *d, const void *arg)
 		return VMP_EXIT_USAGE;
 	if (args_span(d->m, g->from, g->to, &c.from_tsc, &c.to_tsc))
 		return VMP_EXIT_USAGE;
-	if (g->a.limit && g->a.rows)
-		c.limit = g->a.rows;
+	if (g->a.limit)
+		c.limit = g->a.rows ? g->a.rows : UINT64_MAX;
 	err = vmp_timeline_create(&t, d->set, d->estimates, &c);
 	if (err) {
 		vmp_err("cannot read %s: %s", args_safe(d->path), strerror(-err));
@@ -94,7 +94,7 @@ int cmd_timeline(int argc, char **argv)
 		BRANCH_SAMPLES(&g.a),
 		{ "from", 0, VMP_OPT_STR, "TIME", "from so long after the session's start, such as 1.5s", &g.from },
 		{ "to", 0, VMP_OPT_STR, "TIME", "up to so long after it", &g.to },
-		{ "limit", 0, VMP_OPT_STR, "N", "so many samples; default 1000, with --output 100000", &g.a.limit },
+		{ "limit", 0, VMP_OPT_STR, "N", "so many samples, 0 all; default 1000, with --output 100000", &g.a.limit },
 		{ "output", 'o', VMP_OPT_STR, "FILE", "write a trace for Perfetto and chrome://tracing instead;\nFILE.zst is packed by zstd", &g.output },
 		BRANCH_LOOK(&g.a),
 		{ NULL },

@@ -227,6 +227,8 @@ lines > "$tmp/lines"; grep -q '1 blocks reach back behind the sample before and 
 [ "$(lines --vcpu 1 | cut -d' ' -f1,2)" = "19.105 1" ]; ok $? "--vcpu"
 [ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
 [ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 6 ]; ok $? "--comm"
+run timeline --no-pager --limit 2 "$moments" && grep -q '6 more samples are in this time' "$tmp/err" && run timeline --no-pager --limit 0 "$moments" &&
+	! grep -q 'more samples' "$tmp/err"; ok $? "vmprof timeline --limit; 0: all"
 run timeline -o "$tmp/moments.json" "$moments" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q 'moments.json: 8 samples; open it' "$tmp/out" &&
 	grep -q '^  1 blocks reach back behind the sample before and are cut short there; 1 more lie behind it' "$tmp/err"; ok $? "with --output its notes go to standard error"
 [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
