@@ -24,6 +24,7 @@ void verdict(int yes, const char *question, const char *fmt, ...)
 /* What a test bends: all trips, their error (0: 2 %), exact branches back */
 static struct bend {
 	double all, error, back;
+	uint32_t dashes;	/* loops without a figure */
 } bend;
 
 /* @nr loops of 50 trips, errors of 2 %; one of them so much off in trips, and in iterations */
@@ -31,7 +32,7 @@ static int judged(uint32_t nr, double trips, double iterations)
 {
 	const struct counted exact = { .iterations = 50000, .entries = 1000, .back = 49000 * (1 + bend.back) };
 	const double error = bend.error > 0 ? bend.error : 0.02;
-	struct tally t = { 0 };
+	struct tally t = { .dashes = bend.dashes };
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
@@ -99,6 +100,10 @@ static void test_few(void **state)
 	assert_true(judged(2, 0, 0));
 	assert_false(judged(1, 0, 0));
 	assert_false(judged(0, 0, 0));
+	bend.dashes = 10;
+	assert_true(judged(10, 0, 0));
+	bend.dashes = 11;
+	assert_false(judged(10, 0, 0));
 }
 
 int main(void)
