@@ -71,7 +71,7 @@ static void blocks_at(const struct page *p, uint64_t addr)
 		printf("%.0f samples, ", e->samples);
 		number(e->executions, 0, 0);
 		fputs(" +- ", stdout);
-		number(e->executions_error, 0, 0);
+		number(isnan(e->executions) ? NAN : e->executions_error, 0, 0);
 		fputs(" runs, ", stdout);
 		number(e->cycles[e->source], 0, 2);
 		if (!isnan(vmp_estimate_error(e)))

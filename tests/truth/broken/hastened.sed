@@ -1,3 +1,3 @@
 # analyzer/model/clock.c
-# What the guest tells of was 1.6 ms earlier.
-s/\tbest = host;/\tbest = host - (1U << 22);/
+# What the guest tells of was 3.2 ms earlier.
+s/\tbest = host;/\tbest = host - (1U << 23);/
