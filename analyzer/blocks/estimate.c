@@ -121,9 +121,12 @@ static int solve_all_groups(struct vmp_estimates *e, const struct vmp_chain *c, 
 	return err;
 }
 
+/* So much of the mean, of 7 at most, it is where one is 1,000 times all others: without that group there is no solution */
+#define FELL_APART	6.95
+
 double vmp_error_of(const double without[VMP_GROUPS])
 {
-	double sum = 0, squares = 0, mean, v;
+	double sum = 0, squares = 0, mean, v, error;
 	int g;
 
 	for (g = 0; g < VMP_GROUPS; g++) {
@@ -134,7 +137,8 @@ double vmp_error_of(const double without[VMP_GROUPS])
 	}
 	mean = sum / VMP_GROUPS;
 	v = squares / VMP_GROUPS - mean * mean;
-	return v > 0 ? sqrt(v * (VMP_GROUPS - 1)) : 0;
+	error = v > 0 ? sqrt(v * (VMP_GROUPS - 1)) : 0;
+	return error > FELL_APART * fabs(mean) ? NAN : error;
 }
 
 /* Where next to no window shows a block, groups without it have no runs to differ by, but cycles

@@ -79,7 +79,8 @@ static inline enum vmp_source vmp_estimate_spread(const struct vmp_estimates *e)
 /** vmp_estimate_cpi_error() - The standard error of a block's cycles[VMP_SOURCE_CPI], whichever is in use; NAN unknown. */
 double vmp_estimate_cpi_error(const struct vmp_estimates *e, uint32_t block);
 
-/** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group.  NAN: one of these is unknown. */
+/** vmp_error_of() - The jackknife's standard error of a figure, from what it is without each group.  NAN: one of these is unknown, or
+    beyond all others. */
 double vmp_error_of(const double without[VMP_GROUPS]);
 
 /**

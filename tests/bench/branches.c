@@ -2,13 +2,15 @@
 /* branches.c - the flow of the made-up code is a matter of hashes: the same place always has the same predecessors. */
 #include "branches.h"
 
-#define JUMP_AT		12U	/* in a slot */
+#define LOOP_AT		12U	/* in a slot: the branch back to its beginning, ... */
+#define CALL_AT		14U	/* ... the call at its end */
+#define LOOPS		8	/* of so many branches one goes back */
 #define HOT_FUNCTIONS	128U	/* of an image; all of its branches are in these */
 #define HOT_SLOTS	4U	/* of a function, likewise */
 
 const uint8_t branches_code[BRANCHES_SLOT] = {
 	0x48, 0x89, 0xd8, 0x48, 0x89, 0xd8, 0x48, 0x89, 0xd8, 0x48, 0x89, 0xd8,	/* mov rax, rbx */
-	0xff, 0xd0, 0x66, 0x90,							/* call rax; nop */
+	0x75, 0xf2, 0xff, 0xd0,							/* jne slot; call rax */
 };
 
 /* Where the walk back is */
@@ -66,6 +68,8 @@ static uint64_t back(const struct world *w, const struct world_process *pr, stru
 	const struct world_symbol *f;
 	uint32_t first, end, blocks;
 
+	if ((dice >> 32) % LOOPS == 0)
+		return address(p) + LOOP_AT;
 	if (way == 2 && h % 4 == 0) {
 		p->map = &pr->map[h / 4 % pr->nr_maps];
 		im = &w->image[p->map->image];
@@ -77,7 +81,7 @@ static uint64_t back(const struct world *w, const struct world_process *pr, stru
 	end = first + (uint32_t)((h >> 20) % hot_slots(f));
 	blocks = (uint32_t)((h >> 40) % 3);
 	p->slot = end - first < blocks ? first : end - blocks;
-	return p->map->start + (uint64_t)end * BRANCHES_SLOT + JUMP_AT;
+	return p->map->start + (uint64_t)end * BRANCHES_SLOT + CALL_AT;
 }
 
 size_t branches_before(const struct world *w, struct world_sample *s, unsigned int nr, struct branches_record *rec)

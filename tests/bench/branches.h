@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * branches.h - code and branches of the made-up guest: every 16 bytes of a text are
- * four moves and an indirect call, and each place has a few that come before it.
+ * four moves, a branch back to them and an indirect call, and each place has a few that come before it.
  */
 #ifndef VMP_BENCH_BRANCHES_H
 #define VMP_BENCH_BRANCHES_H

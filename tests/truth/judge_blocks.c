@@ -96,7 +96,7 @@ struct tally {
 static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, const struct bounds *asked)
 {
 	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
-	double error = s->source == VMP_SOURCE_TIME ? s->error : 0;
+	double error = s->source != VMP_SOURCE_TIME ? 0 : isnan(s->error) ? INFINITY : s->error;	/* infinite: not known */
 	double off = cycles / exact - 1, more = fabs(cycles - exact) - CYCLES_OFF * exact, part;
 
 	t->shown++;

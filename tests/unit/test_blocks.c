@@ -341,6 +341,17 @@ static int write_captures(char *folder)
 	return 0;
 }
 
+/* Of figures that differ; where all that shows something is in one group; where the solution without one group fell apart */
+static void test_error_of(void **state)
+{
+	(void)state;
+	assert_true(fabs(vmp_error_of((double[VMP_GROUPS]){ 9, 11, 9, 11, 9, 11, 9, 11 }) - sqrt(7)) < 1e-9);
+	assert_true(vmp_error_of((double[VMP_GROUPS]){ 5, 5, 5, 5, 5, 5, 5, 0 }) > 4);
+	assert_true(vmp_error_of((double[VMP_GROUPS]){ 1, 1, 1, 1, 1, 1, 1, 500 }) > 400);
+	assert_true(isnan(vmp_error_of((double[VMP_GROUPS]){ 1, 1, 1, 1, 1, 1, 1, 2000 })));
+	assert_true(isnan(vmp_error_of((double[VMP_GROUPS]){ 1, 1, 1, 1, 1, 1, 1, NAN })));
+}
+
 /* Glue beside slow code has hardly a sample, and its CPI is another one: its error has to tell */
 static void test_glue(void **state)
 {
@@ -394,6 +405,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_glue, setup, teardown),
+		cmocka_unit_test(test_error_of),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
