@@ -130,21 +130,24 @@ session()
 	ok 37 - 15-blocks: $1: loops have their exact trips: of the 9 hottest loops (wanted 3) 0 are more than 3 % and 6 standard errors off, in trips or in iterations; trips of 7 within 3 %, 2.53 % off in the mean
 	END
 }
-for name in quantum-1 quantum-4 short blocks; do
+for name in quantum-1 quantum-4 short short-2 short-3 blocks; do
 	session $name 1111 -1.95 not
 	session $name 15352 +2.50
 done > "$tmp/log"
+session user 15352 +2.50 | sed '/the kernel.s blocks/d' >> "$tmp/log"
 session alone 4711 +9.00 | sed -e '/the kernel.s blocks/d' -e 's/: blocks have their exact cycles: 17 of/: blocks by branches alone are as far off as they say: 16 of/' >> "$tmp/log"
 session short 7 -1.00 >> "$tmp/log"
 printf '%s\n' before '<!-- blocks: made by make bench-blocks -->' old '<!-- blocks: end -->' after > "$tmp/doc.md"
 LOG=$tmp/log DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/blocks reads a log"
 has '| libquantum | 2 | 17 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 18 of 19 | 1 | 9.00 % | +1.10 %, 2.00 % | 7 of 9, 2.53 % | blocks: yes, function: yes, kernel: yes, loops: yes |'
 has '| `gzip -9`, `sha256sum` | 2 | 17 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | 18 of 19 | 1 | 9.00 % | +1.10 %, 2.00 % | 7 of 9, 2.53 % | blocks: yes, function: yes, kernel: yes, loops: yes |'
+has '| libquantum, `--lbr any,user` | 2 | 17 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | | | | | 7 of 9, 2.53 % | blocks: yes, function: yes, loops: yes |'
 has '| libquantum, `--no-cpi` | 2 | 16 of 20 | 15 | 2 | 5.40 % | -0.35 %, 0.66 % | 23.45 % | quantum_toffoli | -0.11 % | 0.70 % | | | | | 7 of 9, 2.53 % | blocks: yes, function: yes, loops: yes |'
 has '| 4 | 2 | 1.534 | 1.522 | 23,185, 15,423 |'
-has 'The 3 sessions of libquantum together: quantum_toffoli -0.11 %, the sum of its blocks -0.06 %, error 0.40 %; their runs +0.31 % by exact cycles, -0.24 % by instructions, error 0.46 %; within 1 %: yes'
-has 'Of 2 blocks in two or three of these 2 are within 3 % by their figures together (65 %: yes), 0 further off than 3 % and 3.5 errors'
-has "The kernel's blocks of 4 sessions together: +1.10 %, error 1.00 %; within 3 % and 3.5 errors: yes"
+has 'The 4 sessions of libquantum together: quantum_toffoli -0.11 %, the sum of its blocks -0.06 %, error 0.35 %; their runs +0.31 % by exact cycles, -0.24 % by instructions, error 0.40 %; within 1 %: yes'
+has 'Of 2 blocks in several sessions of libquantum 2 are within 3 % by their figures together (65 %: yes), 0 further off than 3 % and 3.5 errors'
+has 'Of 2 blocks in several sessions of gzip and sha256sum 2 are within 3 % by their figures together (50 %: yes), 0 further off than 3 % and 3.5 errors'
+has "The kernel's blocks of 6 sessions together: +1.10 %, error 0.82 %; within 3 % and 3.5 errors: yes"
 [ "$(grep -cxF '| 15352 | 8 | 12.14 | 11.90 | 0.12 | +2.50 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 3 ] && ! grep -q 1111 "$tmp/out" &&
 	[ "$(grep -cxF '| 7 | 8 | 12.14 | 11.90 | 0.12 | -1.00 % | +14.29 % | 4540-4555 operator new |' "$tmp/out")" = 1 ]
 ok $? "the last run of each session is the one that is shown"
@@ -162,7 +165,7 @@ cp "$tmp/doc.md" "$tmp/before.md"
 sed 's/2021500000 cycles sampled/2061500000 cycles sampled/' "$tmp/log" > "$tmp/far"
 printf '%s\n' '<!-- blocks on bookworm: made by make bench-blocks -->' old '<!-- blocks on bookworm: end -->' >> "$tmp/doc.md"
 LAB_SUITE=bookworm LOG=$tmp/far DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; [ $? = 1 ]; ok $? "the log of another suite, with a function that is too far off: exit status 1"
-has 'The 3 sessions of libquantum together: quantum_toffoli +1.86 %, the sum of its blocks -0.06 %, error 0.40 %; their runs +0.31 % by exact cycles, -0.24 % by instructions, error 0.46 %; within 1 %: no'
+has 'The 4 sessions of libquantum together: quantum_toffoli +1.86 %, the sum of its blocks -0.06 %, error 0.35 %; their runs +0.31 % by exact cycles, -0.24 % by instructions, error 0.40 %; within 1 %: no'
 diff <(cat "$tmp/before.md"; echo '<!-- blocks on bookworm: made by make bench-blocks -->'; cat "$tmp/out"; echo '<!-- blocks on bookworm: end -->') "$tmp/doc.md" > "$tmp/err" &&
 	! grep -q "operator new" "$tmp/out"
 ok $? "its table is by itself, without the rows"
@@ -171,29 +174,29 @@ grep -v ' quantum-4: ' "$tmp/log" > "$tmp/cut"
 ! LOG=$tmp/cut DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err" && grep -q 'no session quantum-4' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
 ok $? "a log without one of the sessions is told, and leaves the document alone"
 grep -v ': loops have' "$tmp/log" > "$tmp/old"
-! LOG=$tmp/old DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err" && grep -q 'the log is of an older judge' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
+! LOG=$tmp/old DOC=$tmp/doc.md "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err" && grep -q 'no session quantum-1 of this judge' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
 ok $? "... and so is one of a judge that said less"
 # the tier of make check-truth
 pooled() { "$src/tests/truth/pooled" "$1" trixie > "$tmp/out" 2> "$tmp/err"; }
-pooled "$tmp/log" && grep -q '^ok 1 - The 3 sessions .* within 1 %: yes; Of ' "$tmp/out"; ok $? "tests/truth/pooled says yes"
+pooled "$tmp/log" && grep -q '^ok 1 - The 4 sessions .* within 1 %: yes; Of ' "$tmp/out"; ok $? "tests/truth/pooled says yes"
 pooled "$tmp/unheld"; ok $? "... and leaves it to the cases what each session holds"
-! pooled "$tmp/far" && grep -q '^not ok 1 - The 3 sessions .* within 1 %: no; Of ' "$tmp/out"; ok $? "... no where the samples are too far off"
+! pooled "$tmp/far" && grep -q '^not ok 1 - The 4 sessions .* within 1 %: no; Of ' "$tmp/out"; ok $? "... no where the samples are too far off"
 sed 's/: 2022500000 cycles in/: 2052500000 cycles in/' "$tmp/log" > "$tmp/sum"
 ! pooled "$tmp/sum" && grep -q '^not ok 1 - .* blocks +1.42 %' "$tmp/out"; ok $? "... where the sum of the blocks is"
 sed 's/quantum_toffoli: 20/memset: 20/' "$tmp/log" > "$tmp/sum"
 ! pooled "$tmp/sum" && grep -q '^not ok 1' "$tmp/out"; ok $? "... where it is another function"
 sed 's/by instructions -0.24/by instructions -1.24/' "$tmp/log" > "$tmp/sum"
 ! pooled "$tmp/sum" && grep -q '^not ok 1 - .* -1.24 % by instructions' "$tmp/out"; ok $? "... where blocks ran less often than they should"
-sed 's/^\(# *15352 .*\) +2.50 /\1 +5.50 /' "$tmp/log" > "$tmp/sum"
-! pooled "$tmp/sum" && grep -q '^not ok 1 - .* 1 further off than 3 % and 3.5 errors; 4540-4555 operator new +5.50 %, error 0.57 %; The kernel' "$tmp/out"; ok $? "... where a block is"
+sed 's/^\(# *15352 .*\) +2.50 /\1 +6.00 /' "$tmp/log" > "$tmp/sum"
+! pooled "$tmp/sum" && grep -q '^not ok 1 - .* 1 further off than 3 % and 3.5 errors; 4540-4555 operator new +6.00 %, error 0.70 %; The kernel' "$tmp/out"; ok $? "... where a block is"
 sed 's/^\(# *15352 .*\) +2.50 /\1 +4.00 /' "$tmp/log" > "$tmp/sum"
 ! pooled "$tmp/sum" && grep -q '^not ok 1 - .* 1 are within 3 % by their figures together (65 %: no), 0 further off ' "$tmp/out"; ok $? "... where too few are within 3 %"
 ! LOG=$tmp/sum DOC='' "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "... which the tables' exit status tells as well"
-# 2 +- 1 % in one session, 7 +- 2 % in three
+# 2 +- 1 % in one session, 7 +- 2 % in five
 sed -e 's/together +1.10 %, error 2.00 %/together +7.00 %, error 2.00 %/' -e '/ quantum-4: the kernel/s/together +7.00 %, error 2.00 %/together +2.00 %, error 1.00 %/' "$tmp/log" > "$tmp/sum"
-pooled "$tmp/sum" && grep -q "; The kernel's blocks of 4 sessions together: +4.14 %, error 0.76 %; within 3 % and 3.5 errors: yes$" "$tmp/out"; ok $? "... yes where the kernel's blocks are off by what chance explains"
+pooled "$tmp/sum" && grep -q "; The kernel's blocks of 6 sessions together: +4.78 %, error 0.67 %; within 3 % and 3.5 errors: yes$" "$tmp/out"; ok $? "... yes where the kernel's blocks are off by what chance explains"
 sed 's/together +1.10 %, error 2.00 %/together -6.60 %, error 2.00 %/' "$tmp/log" > "$tmp/sum"
-! pooled "$tmp/sum" && grep -q "^not ok 1 - .* sessions together: -6.60 %, error 1.00 %; within 3 % and 3.5 errors: no$" "$tmp/out"; ok $? "... no where they are all off to one side, though each session may be"
+! pooled "$tmp/sum" && grep -q "^not ok 1 - .* sessions together: -6.60 %, error 0.82 %; within 3 % and 3.5 errors: no$" "$tmp/out"; ok $? "... no where they are all off to one side, though each session may be"
 ! LOG=$tmp/sum DOC='' "$src/tests/bench/blocks" > "$tmp/out" 2> "$tmp/err"; ok $? "... which the tables' exit status tells, too"
 sed '/ short: the kernel/s/together +1.10 %, error 2.00 %/together nan %, error inf %/' "$tmp/log" > "$tmp/sum"
 ! pooled "$tmp/sum" && grep -q '^not ok 1 - .* and 3.5 errors: no$' "$tmp/out"; ok $? "... where of one session nobody knows them"
@@ -265,6 +268,12 @@ if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/
 	ok $? "exactsum adds up guest, host, interrupts and what comes behind an NMI's exit"
 	[ "$("$tmp/exactsum" "$tmp/made.exact" overflows)" = '4 2 4000' ]
 	ok $? "... and tells how far apart two interrupts of a CPU lie, not of two"
+	[ "$("$tmp/exactsum" "$tmp/made.exact" rest)" = '0 90' ]
+	ok $? "... and what ran besides the guest's programs that ran most, and samples"
+	printf '%s\n' '1000 t before' '2000 t hook [vmprof]' '3000 t behind [kvm]' > "$tmp/kallsyms"
+	sed 's/ 97 1000 9000$/ 1024 1000 9000/; s/^exit 97 3$/exit 97 4/' "$tmp/made.exact" > "$tmp/exits.exact"
+	[ "$("$tmp/exactsum" "$tmp/exits.exact" module "$tmp/kallsyms")" = '320 320 6' ]
+	ok $? "... and the host module's part of the kernel, and how many #VMEXITs there were"
 	[ "$("$tmp/exactsum" "$tmp/made.exact" cycles)" = '0 2000 600' ]
 	ok $? "... and the guest's cycles, which were counted, and those behind an NMI's exit"
 	[ "$(sed 's/^\(space 1 guest user\) counting/\1 quiet/' "$tmp/made.exact" > "$tmp/quiet.exact"; "$tmp/exactsum" "$tmp/quiet.exact" cycles)" = '2000 2000 600' ]
@@ -338,14 +347,24 @@ for turn in 1 2; do
 	window session-fast-$turn $((10500 + 200 * (3750 + 100 * turn))) $((1400 + 200 * 700)) 200 10000 $((20 + 200 * 4)) $((50 + 200 * 2000)) $((10 + 100))
 	window session-together-$turn $((10500 * 13 / 10 + 200 * 3200)) $((1400 * 13 / 10 + 200 * 300)) 200 13000 26 $((65 + 200 * 2000)) 13
 done
+for turn in 1 2; do
+	window busy-none-$turn 0 0 0 10000 0 0 0
+	window busy-session-$turn 0 0 0 10000 20 0 10
+	echo '10000 1000' > "$tmp/run/processes-busy-none-$turn.rest"
+	echo '13000 4000' > "$tmp/run/processes-busy-session-$turn.rest"
+done
+echo '2000 100000 100' > "$tmp/run/io-session.module"
+echo '4000 100000 100' > "$tmp/run/io-branches.module"
 window idle-still-1 10000 1000 0 10000 0 0 0
 window idle-fast-1 $((10000 + 200 * 3001)) $((1000 + 200 * 201)) 200 10000 0 0 0
 printf '%s\n' before '<!-- driver: made by make bench-driver -->' old '<!-- driver: end -->' after > "$tmp/doc.md"
 driver() { AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err"; }
 driver; [ $? = 1 ] && [ "$(head -n 1 "$tmp/err")" = 'driver: not held:' ]; ok $? "tests/bench/driver makes tables of a run, and its exit status tells that something is not held: $(head -n 1 "$tmp/err")"
-[ "$(grep -c . "$tmp/err")" = 6 ] && [ "$(grep -c ': no\b' "$tmp/err")" = 5 ]; ok $? "... and what it is"
-# of turns the mean, with its error: 900 and 860 in the guest by 5 samples; 4000 and 5000 in the host
-has '| vmprof | 180 +- 20 | 900 +- 100 | 1080 +- 80 | 1080 +- 80 |'
+[ "$(grep -c . "$tmp/err")" = 4 ] && [ "$(grep -c ': no\b' "$tmp/err")" = 3 ]; ok $? "... and what it is"
+# of turns the mean, with its error: 1000 and 800 in the guest by 5 samples, 4000 and 5000 in the host; of these what is done at any rate
+# in 0.1 s is 30 of vmprof's in either, 100 of perf's in the host
+has '| vmprof | 174 +- 20 | 894 +- 100 | 1068 +- 80 | 1080 +- 80 |'
+has '| perf kvm record | 180 +- 20 | 880 +- 100 | 1060 +- 80 | 1080 +- 80 |'
 has '| vmprof, period 100000 | 5 | 1000 | 100 | 0.09 % | 0.45 % |'
 has '| vmprof --lbr any (from and to, 288 bytes), period 100000 | 5 | 2000 | 400 | | |'
 # what a process takes beside the same time without any, its error, and what of the agent goes with it
@@ -356,9 +375,11 @@ has '| there, no session; one after the other | 20.0 +- - | 3001 +- - | 201 +- -
 has '| session, each 500 ms | 2.0 +- 0.0 | 4000 +- 0 | 1200 +- 0 | 5.0 | 1.0 | 2000 |'
 has '| session, one after the other | 20.0 +- 0.0 | 3900 +- 50 | 700 +- 0 | 4.0 | 0.5 | 2000 |'
 has '| session, heard of together | 15.4 +- 0.0 | 3200 +- 0 | 300 +- 0 | 0.0 | 0.0 | 2000 |'
-grep -q 'a session takes 50 +- 0 instructions a second in the guest, 40 +- 0 in the host[.] Events lost: 0[.]' "$tmp/out"; ok $? "what a session takes where nothing begins"
+grep -q 'a session takes 50 +- 0 instructions a second in a guest that sleeps, 40 +- 0 in the host;$' "$tmp/out"; ok $? "what a session takes where nothing begins"
+grep -qx 'in a guest whose vCPUs work 300 +- 0 and 300 +- 0, without samples[.] Events lost: 0[.]' "$tmp/out"; ok $? "... and where the guest works"
 # 300 stay; of the 1100 more that hearing of each takes, (10 + 100 x 2000 / 32768) / 100 writes are 0.322 of half a one
-grep -q 'adds 1000 +- 0 instructions in the guest and 1000 +- 0 in the host to a process where 10 begin a second, 425 +- 16 and 229 +- 0$' "$tmp/out"; ok $? "what a session adds to a process where ten or a hundred begin a second"
+grep -q 'adds 1000 +- 0 instructions in the guest and 1000 +- 0 in the host to a process where 10 begin a second (' "$tmp/out" &&
+	grep -q '^wake-ups of its own), 425 +- 16 and 229 +- 0 where 100 do' "$tmp/out" && grep -q '^one after the other takes more 32 % is added' "$tmp/out"; ok $? "what a session adds to a process where ten or a hundred begin a second"
 has '| process: its fork | 10100 | 4000 | 200 |'
 has '| process: its exit, with its executable mappings | 10100 | 10000 | 200 |'
 has '| thread: its clone | 10100 | 1000 | 200 |'
@@ -375,17 +396,19 @@ has '| vmprof --lbr any | 10 | 9 | 8000 | 0 |'
 # In one table
 has '| instructions a sample, by its parts | 2600 | 2600 | |'
 has "| ... its path in cycles, by the emulator's model of what instructions take: of the time at 1000 samples a second | 7500: 0.288 % | 7500: 0.288 % | |"
+has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
+has "| ... the host module, in a guest that reads its disk: instructions a #VMEXIT, without samples; with \`--lbr any\` | 20, 2.0 % of the kernel's; 40, 4.0 % of the kernel's | | |"
 has '| ... with the last branches, `--lbr any`: path and user code | 2400 | | |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| ... with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
-# as little as the collector's 1000 instructions a second more than 0.2 % is not held
-has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 % | 0.200 % | 0.2 %: no; the papers 1 % |'
+# as little as 600 instructions a second more than 0.2 % is not held
+has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 +- 0.000 % | 0.200 % | 0.2 %: no; the papers 1 % |'
 has '| ... by all that ran more, scaled from period 100000 | 0.008 +- 0.001 % | 0.008 +- 0.001 % |  |'
-has '| ... by all that ran more, scaled from period 100000 | 0.083 +- 0.006 % | 0.083 +- 0.006 % | 0.2 %: yes |'
-has '| ... by all that ran more, scaled from period 100000 | 0.332 +- 0.025 % | 0.332 +- 0.025 % |  |'
-has '| ... by all that ran more, scaled from period 100000 | 0.831 +- 0.062 % | 0.831 +- 0.062 % |  |'
-has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition | 0.001 +- 0.000 % | tells of none | with 1000 samples 0.201 % by parts, 0.084 +- 0.006 % by all that ran more; 0.2 %: no |'
-has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.003 +- 0.000 % | tells of none | with 1000 samples 0.203 % by parts, 0.086 +- 0.006 % by all that ran more; 0.2 %: no |'
+has '| ... by all that ran more, scaled from period 100000 | 0.082 +- 0.006 % | 0.082 +- 0.006 % | 0.2 %: yes |'
+has '| ... by all that ran more, scaled from period 100000 | 0.329 +- 0.025 % | 0.326 +- 0.025 % |  |'
+has '| ... by all that ran more, scaled from period 100000 | 0.821 +- 0.062 % | 0.815 +- 0.062 % |  |'
+has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition | 0.001 +- 0.000 % | tells of none | with 1000 samples 0.201 +- 0.000 % by parts, 0.083 +- 0.006 % by all that ran more |'
+has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.003 +- 0.000 % | tells of none | with 1000 samples 0.203 +- 0.000 % by parts, 0.085 +- 0.006 % by all that ran more |'
 has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1400 +- 50 | | |'
 has '| processes a second, one after the other, without the agent and in a session | 20.0 +- 0.0, 20.0 +- 0.0; the difference +0.0 +- 0.0 | | |'
 has '| events of all these processes that the agent lost | 0 | | none: yes |'
@@ -415,7 +438,7 @@ took perf-kvm-100000-2 200
 echo '900 3000000 0' > "$tmp/run/within.cycles"
 driver
 has "| ... the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 900 | | 0 s: no; the papers stop 1.2 to 2.4 s |"
-has '| vmprof | 160 +- 0 | 800 +- 0 | 960 +- 0 | 1560 +- 600 |'
+has '| vmprof | 151 +- 3 | 791 +- 3 | 942 +- 6 | 1560 +- 600 |'
 grep -qx 'meanwhile[.] Runs of one recorder that took longer did 0[.]01 +- 0[.]00 million instructions a second more in the guest, 0[.]05 +- 0[.]00 in the host[.]' "$tmp/out"; ok $? "... how much that was is told"
 rm -r "$tmp/run"
 cp -r "$tmp/keep" "$tmp/run"
@@ -426,16 +449,16 @@ has '| processes a second, one after the other, without the agent and in a sessi
 # one turn: no error is known, and what is to be held by it is neither
 rm "$tmp"/run/{none-2,vmprof-100000-2,perf-kvm-100000-2}.sums "$tmp"/run/processes-{none,session}-*-2.{sums,exact}
 driver
-has '| vmprof | 200 +- - | 800 +- - | 1000 +- - | 1000 +- - |'
+has '| vmprof | 194 +- - | 794 +- - | 988 +- - | 1000 +- - |'
 has '| session, one after the other | 20.0 +- - | 3850 +- - | 700 +- - | 4.0 | 0.5 | 2000 |'
-has '| ... by all that ran more, scaled from period 100000 | 0.077 +- - % | 0.077 +- - % | 0.2 %: not known |'
+has '| ... by all that ran more, scaled from period 100000 | 0.076 +- - % | 0.075 +- - % | 0.2 %: not known |'
 has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1350 +- -: not known | | |'
 # nothing that is to be held is missed: fewer instructions by the collector, and all overflows in the file
 rm -r "$tmp/run"
 mv "$tmp/keep" "$tmp/run"
 sed -i -e 's/^\(FACT process-instructions vmprof-process\) .*/\1 8000/' -e 's/^FACT gap 120 .*/FACT gap 120 0 0 1998/' "$tmp/run/facts"
 driver && [ ! -s "$tmp/err" ]; ok $? "its exit status is 0 where all is held$(tail -n 1 "$tmp/err")"
-has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.003 +- 0.000 % | tells of none | with 1000 samples 0.188 % by parts, 0.086 +- 0.006 % by all that ran more; 0.2 %: yes |'
+has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.003 +- 0.000 % | tells of none | with 1000 samples 0.188 +- 0.000 % by parts, 0.085 +- 0.006 % by all that ran more |'
 echo 'FACT ends-lost 3' >> "$tmp/run/facts"
 ! driver && grep -qxF '| events of all these processes that the agent lost | 3 | | none: no |' "$tmp/err"; ok $? "... and 1 where the agent lost an event"
 # what its job measures is what the tables are made of
