@@ -4,7 +4,7 @@
  *
  * A text that was read while modules changed is of no time: so it is sent if /proc/modules was the same
  * before and after it was read, and the host is told between which looks it became true.
- * To look costs the guest some hundred thousand instructions; where our own module says that nothing came or went, it is not done.
+ * The kernel has to write that text each time; where our own module says that nothing came or went, nobody looks.
  */
 #ifndef VMP_SYMBOLS_H
 #define VMP_SYMBOLS_H
