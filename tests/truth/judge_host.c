@@ -34,7 +34,7 @@
 #define NEIGHBOURS_OFF	0.05	/* of what the VMs ran: the scheduler counts time, samples are of cycles */
 
 #define RESIDENCES_MIN	5	/* of user code on CR3s that had several owners: an idle guest had 11 */
-#define RESOLUTION_US	2500	/* an axis that is off by more than that, either way, has to be seen: 200 to 500 would be, the longer the slower the emulator is */
+#define RESOLUTION_US	5000	/* an axis that is off by more than that, either way, has to be seen: 200 to 2,400 would be, the longer the slower the emulator is */
 
 /* Among these shares are compared */
 struct whole {

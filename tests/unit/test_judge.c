@@ -993,7 +993,7 @@ static void test_axis(void **state)
 	/* events that were too early by so many milliseconds would not be seen */
 	bend.idle = GEN_KHZ;
 	all_yes(OPTIONS);
-	bend.idle = 3ULL * GEN_KHZ;
+	bend.idle = 6ULL * GEN_KHZ;
 	only("guest events lie within the printed bound", OPTIONS);
 }
 

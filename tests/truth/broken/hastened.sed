@@ -1,3 +1,3 @@
 # analyzer/model/clock.c
-# What the guest tells of was 3.2 ms earlier.
-s/\tbest = host;/\tbest = host - (1U << 23);/
+# What the guest tells of was 6.5 ms earlier.
+s/\tbest = host;/\tbest = host - (1U << 24);/
