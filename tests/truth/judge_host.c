@@ -20,7 +20,9 @@
 #define BLIND		3000.0	/* cycles of the host's from an overflow to its handler, at most */
 #define ERRORS		6	/* standard errors */
 
-#define LIST_SHARE_MIN	0.05	/* of a list's cycles; smaller ones are summed up */
+/* Of a list's cycles; smaller ones are summed up */
+#define KVM_SHARE_MIN	0.01
+#define PROC_SHARE_MIN	0.05	/* short-lived processes are many, and take over each other's CR3s */
 #define KERNEL_SHARE_MIN	0.01	/* of the host's kernel's cycles outside of KVM; smaller ones are not asked about */
 #define NMI_SPREAD	1.5	/* what the path of an NMI takes where it interrupts the host, of what it takes after a #VMEXIT */
 
@@ -53,18 +55,18 @@ static struct whole whole_of(const struct host_share *v, uint32_t nr)
 	return all;
 }
 
-static int is_judged(const struct whole *all, const struct host_share *s)
+static int is_judged(const struct whole *all, const struct host_share *s, double least)
 {
-	return (double)s->cycles >= LIST_SHARE_MIN * (double)all->cycles;
+	return (double)s->cycles >= least * (double)all->cycles;
 }
 
-static uint32_t tests_of(const struct host_share *v, uint32_t nr)
+static uint32_t tests_of(const struct host_share *v, uint32_t nr, double least)
 {
 	const struct whole all = whole_of(v, nr);
 	uint32_t i, n = 1;	/* what is left of the list */
 
 	for (i = 0; i < nr; i++)
-		n += is_judged(&all, &v[i]);
+		n += is_judged(&all, &v[i], least);
 	return n;
 }
 
@@ -95,8 +97,9 @@ static uint32_t kernel_tests(const struct host *h)
 
 uint32_t judge_host_tests(const struct join *j)
 {
-	return kernel_tests(&j->host) + tests_of(j->host.exits.v, j->host.exits.nr) + tests_of(j->host.functions.v, j->host.functions.nr) +
-		tests_of(j->host.procs.v, j->host.procs.nr);
+	return kernel_tests(&j->host) + tests_of(j->host.exits.v, j->host.exits.nr, KVM_SHARE_MIN) +
+		tests_of(j->host.functions.v, j->host.functions.nr, KVM_SHARE_MIN) +
+		tests_of(j->host.procs.v, j->host.procs.nr, PROC_SHARE_MIN);
 }
 
 /* One test; its line tells the numbers.  Return: 1 beyond sampling error */
@@ -110,7 +113,7 @@ static int compare(const struct whole *all, const char *name, uint64_t cycles, u
 	return p < level;
 }
 
-static uint32_t compare_all(const struct join *j, const struct host_share *v, uint32_t nr, double level,
+static uint32_t compare_all(const struct join *j, const struct host_share *v, uint32_t nr, double least, double level,
 			    const char *(*name)(const struct join *j, char *buf, const struct host_share *s))
 {
 	const struct whole all = whole_of(v, nr);
@@ -119,7 +122,7 @@ static uint32_t compare_all(const struct join *j, const struct host_share *v, ui
 	uint32_t i, bad = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (is_judged(&all, &v[i])) {
+		if (is_judged(&all, &v[i], least)) {
 			bad += (uint32_t)compare(&all, name(j, buf, &v[i]), v[i].cycles, v[i].samples, level);
 			continue;
 		}
@@ -242,7 +245,7 @@ void judge_host(const struct join *j, int shared, int homeless, double level)
 	uint32_t bad;
 
 	printf("   exact %%  sampled   samples   expected    chance  KVM's own code after a #VMEXIT\n");
-	bad = compare_all(j, h->exits.v, h->exits.nr, level, exit_name) +
+	bad = compare_all(j, h->exits.v, h->exits.nr, KVM_SHARE_MIN, level, exit_name) +
 		(uint32_t)compare_whole(j, h->exits.v, h->exits.nr);
 	verdict(!bad, shared ? "VMM time by the pCPU's last #VMEXIT is exact" : "VMM time by exit reason is exact",
 		"%" PRIu32 " beyond sampling error; %" PRIu64 " samples were held back, %" PRIu64 " came beside other tasks",
@@ -252,7 +255,7 @@ void judge_host(const struct join *j, int shared, int homeless, double level)
 		h->kvm, LOOSE_MAX, LOOSE_FEW);
 	judge_own(j);
 	printf("   exact %%  sampled   samples   expected    chance  KVM's functions\n");
-	bad = compare_all(j, h->functions.v, h->functions.nr, level, function_name);
+	bad = compare_all(j, h->functions.v, h->functions.nr, KVM_SHARE_MIN, level, function_name);
 	verdict(h->functions.nr && !bad, "KVM's functions have their exact share", "%" PRIu32 " beyond sampling error", bad);
 	verdict_never(!!h->ghosts, !!h->kernel, "no sample of the host's kernel is in a function that did not run",
 		      "%" PRIu64 " of %" PRIu64 " samples are", h->ghosts, h->kernel);
@@ -260,7 +263,7 @@ void judge_host(const struct join *j, int shared, int homeless, double level)
 		return;
 	judge_kernel(j, level);
 	printf("   exact %%  sampled   samples   expected    chance  user code of the host\n");
-	bad = compare_all(j, h->procs.v, h->procs.nr, level, cr3_name) +
+	bad = compare_all(j, h->procs.v, h->procs.nr, PROC_SHARE_MIN, level, cr3_name) +
 		(uint32_t)compare_whole(j, h->procs.v, h->procs.nr);
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
 }
