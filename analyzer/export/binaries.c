@@ -11,6 +11,7 @@
 #include "blocks/about.h"
 #include "blocks/set.h"
 #include "export/format.h"
+#include "model/hash.h"
 #include "util/capdir.h"
 #include "util/log.h"
 #include "util/outfile.h"
@@ -23,12 +24,21 @@ struct entries {
 	uint64_t inside, outside;
 };
 
+/* Numbers by object: those of object o are v[at[o]] until before v[at[o + 1]] */
+struct of_objects {
+	uint32_t *at, *v;
+};
+
 struct job {
 	const struct vmp_set *set;
 	const char *folder, *suffix;
 	void (*print)(FILE *out, const struct vmp_binary *b);
 	struct entries *entries;	/* by point */
 	char **name;			/* by object: MODULE-BUILDID, NULL: none is written of it */
+	struct vmp_hash named;		/* names: the first object with it */
+	struct vmp_hash numbers;	/* modules without a build-id: the last number that one got */
+	uint32_t *same;			/* by object: the next one of its name, or VMP_NONE */
+	struct of_objects units, landings;
 	uint64_t *missing;		/* by object: branches that begin or end in one whose file is not here */
 	struct vmp_binary binary;
 };
@@ -153,14 +163,25 @@ static int write_file(const char *path, const struct job *j)
 	return err ? err : fd;
 }
 
-static int is_named(const struct job *j, uint32_t objects, const char *name)
+static uint64_t name_key(const char *name)
 {
-	uint32_t i;
+	return vmp_hash_bytes(name, strlen(name));
+}
 
-	for (i = 0; i < objects; i++)
-		if (j->name[i] && !strcmp(j->name[i], name))
-			return 1;
-	return 0;
+/* As "-no-build-id-N", N the first that no other binary of the module has */
+static int number(struct job *j, char *name, size_t len, const char *part)
+{
+	const uint64_t key = name_key(part);
+	const uint32_t *last = vmp_hash_find(&j->numbers, key);
+	uint32_t n = last ? *last : 0;
+
+	do {
+		if (++n == 1)
+			snprintf(name, len, "%s-no-build-id", part);
+		else
+			snprintf(name, len, "%s-no-build-id-%" PRIu32, part, n);
+	} while (vmp_hash_find(&j->named, name_key(name)));
+	return vmp_hash_set(&j->numbers, key, n);
 }
 
 /*
@@ -173,7 +194,6 @@ static int name_object(struct job *j, uint32_t object)
 	const char *module = vmp_model_name(j->set->m, o->module);
 	char name[256], part[128], hex[2 * ID_BYTES + 1];
 	const uint8_t *id;
-	unsigned int n;
 	size_t len;
 
 	if (!o->code || o->kernel || o->vm == VMP_NONE)
@@ -183,14 +203,92 @@ static int name_object(struct job *j, uint32_t object)
 	if (len) {
 		vmp_text_hex(hex, id, len < ID_BYTES ? len : ID_BYTES);
 		snprintf(name, sizeof(name), "%s-%s", part, hex);
-	} else {
-		snprintf(name, sizeof(name), "%s-no-build-id", part);
-		for (n = 2; is_named(j, object, name); n++)
-			snprintf(name, sizeof(name), "%s-no-build-id-%u", part, n);
+	} else if (number(j, name, sizeof(name), part)) {
+		return -ENOMEM;
 	}
 	j->name[object] = strdup(name);
-	return j->name[object] ? 0 : -ENOMEM;
+	return j->name[object] && !vmp_hash_set(&j->named, name_key(name), object) ? 0 : -ENOMEM;
 }
+
+/* Objects of one name follow each other */
+static int link_names(struct job *j)
+{
+	uint32_t i;
+	int err = 0;
+
+	vmp_hash_free(&j->named);
+	for (i = j->set->points.objects.nr; !err && i-- > 0; ) {
+		const uint32_t *next = j->name[i] ? vmp_hash_find(&j->named, name_key(j->name[i])) : NULL;
+
+		j->same[i] = next ? *next : VMP_NONE;
+		err = j->name[i] ? vmp_hash_set(&j->named, name_key(j->name[i]), i) : 0;
+	}
+	return err;
+}
+
+/* ------------------------------------------------------- what lies in which */
+
+/* @objects: of the number's points, at most two; VMP_NONE none.  Called twice for each: to count them, then to note them */
+static void note(struct of_objects *o, int noted, const uint32_t objects[2], uint32_t number)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (objects[i] == VMP_NONE || (i && objects[1] == objects[0]))
+			continue;
+		if (noted)
+			o->v[o->at[objects[i]]++] = number;
+		else
+			o->at[objects[i] + 1]++;
+	}
+}
+
+static uint32_t object_of(const struct job *j, uint32_t p)
+{
+	return good(j, p) ? point(j, p)->object : VMP_NONE;
+}
+
+static void note_units(struct job *j, int noted)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->set->units.nr; i++) {
+		const struct vmp_unit *u = &j->set->units.v[i];
+
+		note(&j->units, noted, (uint32_t[]){ object_of(j, u->end), object_of(j, u->next) }, i);
+	}
+}
+
+static void note_landings(struct job *j, int noted)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->set->landings.nr; i++)
+		note(&j->landings, noted, (uint32_t[]){ object_of(j, j->set->landings.v[i].ip), VMP_NONE }, i);
+}
+
+/* @at[o + 1] has how many there are of o; then where those of o begin, while they are noted; then what it is to have */
+static int index_objects(struct job *j, struct of_objects *o, void (*note_all)(struct job *j, int noted))
+{
+	const uint32_t nr = j->set->points.objects.nr;
+	uint32_t i;
+
+	o->at = calloc((size_t)nr + 2, sizeof(*o->at));
+	if (!o->at)
+		return -ENOMEM;
+	note_all(j, 0);
+	for (i = 0; i < nr; i++)
+		o->at[i + 1] += o->at[i];
+	o->v = malloc(((size_t)o->at[nr] + 1) * sizeof(*o->v));
+	if (!o->v)
+		return -ENOMEM;
+	note_all(j, 1);
+	memmove(o->at + 1, o->at, nr * sizeof(*o->at));
+	o->at[0] = 0;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- writing */
 
 static int write_named(struct job *j, const char *name)
 {
@@ -210,12 +308,12 @@ static int add_object(struct job *j, uint32_t object)
 	uint32_t i, ways = j->binary.ways.nr;
 	int err = 0;
 
-	for (i = 0; !err && i < j->set->units.nr; i++)
-		err = add_unit(j, object, &j->set->units.v[i]);
+	for (i = j->units.at[object]; !err && i < j->units.at[object + 1]; i++)
+		err = add_unit(j, object, &j->set->units.v[j->units.v[i]]);
 	if (ways == j->binary.ways.nr)
 		return err;
-	for (i = 0; !err && i < j->set->landings.nr; i++)
-		err = add_landing(j, object, &j->set->landings.v[i]);
+	for (i = j->landings.at[object]; !err && i < j->landings.at[object + 1]; i++)
+		err = add_landing(j, object, &j->set->landings.v[j->landings.v[i]]);
 	return err;
 }
 
@@ -226,13 +324,12 @@ static int write_objects(struct job *j, uint32_t first)
 	uint32_t i;
 	int err = 0;
 
-	if (!j->name[first] || is_named(j, first, j->name[first]))
+	if (!j->name[first] || *vmp_hash_find(&j->named, name_key(j->name[first])) != first)
 		return 0;
 	b->code = j->set->points.objects.v[first].code;
 	b->ways.nr = 0;
-	for (i = first; !err && i < j->set->points.objects.nr; i++)
-		if (j->name[i] && !strcmp(j->name[i], j->name[first]))
-			err = add_object(j, i);
+	for (i = first; !err && i != VMP_NONE; i = j->same[i])
+		err = add_object(j, i);
 	if (err || !b->ways.nr)
 		return err;
 	make_one_of_each(b);
@@ -253,6 +350,12 @@ static int write_all(struct job *j)
 		vmp_err("no branch is of a guest's binary that is here; vmprof branches tells why");
 		return -ENOENT;
 	}
+	if (!err)
+		err = link_names(j);
+	if (!err)
+		err = index_objects(j, &j->units, note_units);
+	if (!err)
+		err = index_objects(j, &j->landings, note_landings);
 	if (!err)
 		err = vmp_make_dirs(j->folder, 0700);
 	for (i = 0; !err && i < nr; i++)
@@ -311,13 +414,21 @@ static int write_set(struct job *j)
 	j->entries = calloc(j->set->points.points.nr + 1, sizeof(*j->entries));
 	j->name = calloc(j->set->points.objects.nr + 1, sizeof(*j->name));
 	j->missing = calloc(j->set->points.objects.nr + 1, sizeof(*j->missing));
-	if (j->entries && j->name && j->missing) {
+	j->same = calloc(j->set->points.objects.nr + 1, sizeof(*j->same));
+	if (j->entries && j->name && j->missing && j->same) {
 		err = write_all(j);
 		tell_missing(j);
 		vmp_about_left_out(stderr, j->set);
 	}
 	for (i = 0; j->name && i < j->set->points.objects.nr; i++)
 		free(j->name[i]);
+	vmp_hash_free(&j->named);
+	vmp_hash_free(&j->numbers);
+	free(j->units.at);
+	free(j->units.v);
+	free(j->landings.at);
+	free(j->landings.v);
+	free(j->same);
 	free(j->name);
 	free(j->entries);
 	free(j->missing);
