@@ -424,7 +424,7 @@ ok $? "docs/benchmarks.md has the marks of the driver"
 form()
 {
 	sed -e '1,/^<!-- driver: made by make bench-driver -->$/d' -e '/^<!-- driver: end -->$/,$d' "$1" |
-		awk '/^    / || /^\| vmprof-/ { next } !/^\|/ || last !~ /^\|/ { print } /^\|/ && last ~ /^\|/ { split($0, cell, "|"); print cell[2] } { last = $0 }' |
+		awk '/^    / || /^\| (vmprof|io)-/ { next } !/^\|/ || last !~ /^\|/ { print } /^\|/ && last ~ /^\|/ { split($0, cell, "|"); print cell[2] } { last = $0 }' |
 		sed -E -e 's/[+-]?[0-9][0-9.,]*/N/g' -e 's/N( (\+- )?N)*/N/g' | sort -u
 }
 diff <(form "$tmp/doc.md") <(form "$src/docs/benchmarks.md") > "$tmp/err"; ok $? "what is between them has the form of the script's tables$(grep -m 1 '^[<>]' "$tmp/err")"
