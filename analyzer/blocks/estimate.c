@@ -472,7 +472,7 @@ static void choose(struct vmp_estimates *e)
 			b->executions = b->executions_error = b->cycles[VMP_SOURCE_TIME] = b->error = NAN;
 		b->source = source_of(e, b);
 		if (b->source == VMP_SOURCE_TIME && b->samples < VMP_FEW_SAMPLES)
-			b->error = fmax(isnan(b->error) ? 0 : b->error, vmp_few_error(b->samples, e->period, b->executions));
+			b->error = fmax(b->error, vmp_few_error(b->samples, e->period, b->executions));
 		/* with few samples of its own what windows say of its runs says more */
 		if (b->source == VMP_SOURCE_LBR && b->samples >= VMP_FEW_SAMPLES) {
 			b->executions = b->samples * e->period / b->cycles[VMP_SOURCE_LBR];

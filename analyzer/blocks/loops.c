@@ -368,7 +368,7 @@ static void fill(const struct work *w, struct vmp_loop *l)
 		l->trips = NAN;
 	l->cycles = find(&f, cycles, &l->cycles_error);
 	if (l->samples < VMP_FEW_SAMPLES && !isnan(l->cycles))
-		l->cycles_error = fmax(isnan(l->cycles_error) ? 0 : l->cycles_error, vmp_few_error(l->samples, f.period, l->iterations));
+		l->cycles_error = fmax(l->cycles_error, vmp_few_error(l->samples, f.period, l->iterations));
 	doubt(w, l);
 }
 
