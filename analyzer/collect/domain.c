@@ -204,3 +204,39 @@ int vmp_domain_qmp(virConnectPtr conn, const struct vmp_domain *d, const char *c
 	virDomainFree(dom);
 	return err ? -EIO : 0;
 }
+
+/* VSERPORT_CHANGE comes at most once a second of each port, whatever the guest does. */
+#define EVENTS	"^(VSERPORT_CHANGE|ACPI_DEVICE_OST|MEMORY_DEVICE_SIZE_CHANGE|DEVICE_DELETED|RESUME)$"
+
+struct listener {
+	void (*changed)(void *arg);
+	void *arg;
+};
+
+static void on_event(virConnectPtr conn, virDomainPtr dom, const char *event, long long seconds, unsigned int micros,
+		     const char *details, void *opaque)
+{
+	const struct listener *l = opaque;
+
+	(void)conn;
+	(void)dom;
+	(void)event;
+	(void)seconds;
+	(void)micros;
+	(void)details;
+	l->changed(l->arg);
+}
+
+int vmp_domain_events(virConnectPtr conn, void (*changed)(void *arg), void *arg)
+{
+	struct listener *l = malloc(sizeof(*l));
+
+	if (!l)
+		return -EIO;
+	*l = (struct listener){ changed, arg };
+	if (virConnectDomainQemuMonitorEventRegister(conn, NULL, EVENTS, on_event, l, free,
+						     VIR_CONNECT_DOMAIN_QEMU_MONITOR_EVENT_REGISTER_REGEX) >= 0)
+		return 0;
+	free(l);
+	return -EIO;
+}

@@ -113,7 +113,7 @@ static int have_ended(struct vmp_session *s, uint64_t waited_ns)
 	for (i = 0; i < s->nr_vms; i++)
 		ended &= vm_has_ended(s->vms[i], waited_ns);
 	/* clocks at stop come from the helper; it is not waited for as long */
-	if (s->monitor.fd >= 0 && s->monitor.asked && waited_ns < DONE_PATIENCE_NS / 2)
+	if (s->monitor.fd >= 0 && s->monitor.asked_ns && waited_ns < DONE_PATIENCE_NS / 2)
 		ended = 0;
 	for (i = 0; i < s->nr_vms; i++)
 		if (!s->vms[i]->asked && !s->vms[i]->gone && s->monitor.fd >= 0 &&

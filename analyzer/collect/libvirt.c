@@ -59,6 +59,15 @@ FORWARD(LIBVIRT, int, -1, virDomainAttachDeviceFlags, (virDomainPtr dom, const c
 	(dom, xml, flags))
 FORWARD(LIBVIRT_QEMU, int, -1, virDomainQemuMonitorCommand,
 	(virDomainPtr dom, const char *cmd, char **result, unsigned int flags), (dom, cmd, result, flags))
+FORWARD(LIBVIRT_QEMU, int, -1, virConnectDomainQemuMonitorEventRegister,
+	(virConnectPtr conn, virDomainPtr dom, const char *event, virConnectDomainQemuMonitorEventCallback cb, void *opaque,
+	 virFreeCallback freecb, unsigned int flags),
+	(conn, dom, event, cb, opaque, freecb, flags))
+FORWARD(LIBVIRT, int, -1, virEventRegisterDefaultImpl, (void), ())
+FORWARD(LIBVIRT, int, -1, virEventRunDefaultImpl, (void), ())
+FORWARD(LIBVIRT, int, -1, virEventAddHandle,
+	(int fd, int events, virEventHandleCallback cb, void *opaque, virFreeCallback freecb),
+	(fd, events, cb, opaque, freecb))
 FORWARD(LIBVIRT, void, (void)0, virSetErrorFunc, (void *data, virErrorFunc handler), (data, handler))
 FORWARD(LIBVIRT, virErrorPtr, NULL, virGetLastError, (void), ())
 FORWARD(LIBVIRT, const char *, missing, virGetLastErrorMessage, (void), ())

@@ -3,6 +3,7 @@
 #include "collect/monitor.h"
 
 #include <errno.h>
+#include <libvirt/libvirt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,27 +60,55 @@ static void find(virConnectPtr conn, struct vmp_monitor_answer *a)
 		free(list);
 }
 
-static void answer(virConnectPtr *conn, const char *uri, const struct vmp_monitor_question *q,
-		   struct vmp_monitor_answer *a)
+struct helper {
+	int fd;
+	const char *uri;
+	virConnectPtr conn;
+	int hears;		/* libvirt tells changes by this connection */
+	int news;		/* there was one */
+	struct vmp_monitor_answer answer;
+};
+
+static void on_change(void *arg)
 {
+	struct helper *h = arg;
+
+	h->news = 1;
+}
+
+/* What is not heard any more is to be asked for. */
+static void look_at_connection(struct helper *h)
+{
+	if (!h->conn || virConnectIsAlive(h->conn) == 1)
+		return;
+	virConnectClose(h->conn);
+	h->conn = NULL;
+	h->hears = 0;
+	h->news = 1;
+}
+
+static void answer(struct helper *h, const struct vmp_monitor_question *q)
+{
+	struct vmp_monitor_answer *a = &h->answer;
+
 	a->what = q->what;
 	a->domain = q->domain;
 	a->len = 0;
-	if (*conn && virConnectIsAlive(*conn) != 1) {
-		virConnectClose(*conn);
-		*conn = NULL;
+	look_at_connection(h);
+	if (!h->conn) {
+		h->conn = vmp_libvirt_open(h->uri);
+		h->hears = h->conn && !vmp_domain_events(h->conn, on_change, h);
 	}
-	if (!*conn)
-		*conn = vmp_libvirt_open(uri);
-	a->err = *conn ? 0 : -ENOTCONN;
+	a->err = h->conn ? 0 : -ENOTCONN;
+	a->hears = h->hears;
 	if (a->err)
 		return;
 	if (q->what == VMP_MONITOR_QMP)
-		ask_qmp(*conn, a);
+		ask_qmp(h->conn, a);
 	else if (q->what == VMP_MONITOR_PORT)
-		a->err = vmp_domain_refresh(*conn, &a->domain);
+		a->err = vmp_domain_refresh(h->conn, &a->domain);
 	else
-		find(*conn, a);
+		find(h->conn, a);
 }
 
 static size_t answer_bytes(const struct vmp_monitor_answer *a)
@@ -87,17 +116,52 @@ static size_t answer_bytes(const struct vmp_monitor_answer *a)
 	return offsetof(struct vmp_monitor_answer, text) + a->len;
 }
 
+static int tell(const struct helper *h)
+{
+	return send(h->fd, &h->answer, answer_bytes(&h->answer), MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int tell_news(struct helper *h)
+{
+	h->news = 0;
+	memset(&h->answer, 0, offsetof(struct vmp_monitor_answer, text));
+	h->answer.what = VMP_MONITOR_NEWS;
+	h->answer.hears = h->hears;
+	return tell(h);
+}
+
+static void ignore_handle(int watch, int fd, int events, void *arg)
+{
+	(void)watch;
+	(void)fd;
+	(void)events;
+	(void)arg;
+}
+
 static void helper(int fd, const char *uri)
 {
-	static struct vmp_monitor_answer a;
+	static struct helper h;
 	struct vmp_monitor_question q;
-	virConnectPtr conn = NULL;
+	ssize_t n;
 
+	h.fd = fd;
+	h.uri = uri;
 	vmp_log_set(say_nothing, NULL);
-	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
-		answer(&conn, uri, &q, &a);
-		if (send(fd, &a, answer_bytes(&a), MSG_NOSIGNAL) < 0)
-			break;
+	if (virEventRegisterDefaultImpl() ||
+	    virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, ignore_handle, NULL, NULL) < 0)
+		return;
+	while (!virEventRunDefaultImpl()) {
+		n = recv(fd, &q, sizeof(q), MSG_DONTWAIT);
+		if (n == sizeof(q)) {
+			answer(&h, &q);
+			if (tell(&h))
+				return;
+		} else if (n >= 0 || errno != EAGAIN) {
+			return;
+		}
+		look_at_connection(&h);
+		if (h.news && tell_news(&h))
+			return;
 	}
 }
 
@@ -135,7 +199,8 @@ int vmp_monitor_start(struct vmp_monitor *m, const char *uri)
 	}
 	close(pair[1]);
 	m->fd = pair[0];
-	m->asked = 0;
+	m->asked_ns = 0;
+	m->hears = 0;
 	return 0;
 }
 
@@ -146,14 +211,14 @@ int vmp_monitor_ask(struct vmp_monitor *m, enum vmp_monitor_what what,
 
 	if (m->fd < 0)
 		return -EPIPE;
-	if (m->asked)
+	if (m->asked_ns)
 		return -EBUSY;
 	memset(&q, 0, sizeof(q));
 	q.what = what;
 	q.domain = *domain;
 	if (send(m->fd, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(q))
 		return -EPIPE;
-	m->asked = 1;
+	m->asked_ns = vmp_now_ns();
 	return 0;
 }
 
@@ -168,7 +233,9 @@ int vmp_monitor_read(struct vmp_monitor *m, struct vmp_monitor_answer *a)
 		vmp_monitor_stop(m);
 		return -EPIPE;
 	}
-	m->asked = 0;
+	m->hears = a->hears;
+	if (a->what != VMP_MONITOR_NEWS)
+		m->asked_ns = 0;
 	return 1;
 }
 

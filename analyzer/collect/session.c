@@ -24,13 +24,12 @@
 
 #define TICK_NS			1000000000ULL
 #define RINGS_NS		100000000ULL	/* rings that are not full are stored as often */
-#define ROUND_NS		5000000000ULL	/* clocks, ports, names of tasks */
+#define ROUND_NS		5000000000ULL	/* of slow readings */
 #define HELLO_PATIENCE_NS	5000000000ULL	/* for agents before sampling begins */
 #define NEW_PATIENCE_NS		15000000000ULL	/* for one that starts with its channel */
 #define SNAPSHOT_PATIENCE_NS	15000000000ULL
 #define KSYMS_PATIENCE_NS	30000000000ULL
 #define FIRST_PATIENCE_NS	5000000000ULL	/* for the first sample */
-#define ANSWER_PATIENCE_NS	30000000000ULL	/* for libvirt */
 
 /* ------------------------------------------------------------ messages */
 
@@ -181,10 +180,6 @@ static void tick(struct vmp_session *s, uint64_t now_ns)
 	for (i = 0; i < s->nr_vms; i++) {
 		vmp_agent_tick(&s->vms[i]->agent, now_ns);
 		vmp_store_batch(s->vms[i]);
-	}
-	if (s->monitor.asked && now_ns - s->round_ns > ANSWER_PATIENCE_NS && !s->monitor_warned) {
-		vmp_warn("libvirt does not answer; the session goes on without it");
-		s->monitor_warned = 1;
 	}
 	if (now_ns - s->round_ns >= ROUND_NS && s->phase <= VMP_SAMPLING)
 		vmp_watch_round(s, now_ns);

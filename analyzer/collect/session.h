@@ -66,6 +66,7 @@ struct vmp_session {
 	uint32_t unknown_vm;	/* --all: a sample named it, no domain does yet */
 	uint32_t tried_vm;	/* ... and was looked for in this round */
 	struct vmp_monitor monitor;
+	int news;		/* something may have changed that the helper has to ask for */
 	int monitor_warned;
 	struct vmp_control control;
 	struct vmp_comms comms;
@@ -85,6 +86,7 @@ struct vmp_session {
 	uint64_t phase_ns;	/* when the phase began */
 	uint64_t tick_ns;	/* last tick */
 	uint64_t round_ns;	/* last round of slow readings */
+	uint64_t ask_ns;	/* last one in which the helper asked of each VM */
 	int told_ready;
 	int stop_asked;
 	char reason[128];	/* why it ends, when nobody asked */
@@ -127,7 +129,10 @@ int vmp_session_begin(struct vmp_session *s);
 
 /* watch.c: clocks, ports, new domains; what libvirt must be asked for comes by the helper. */
 
-/** vmp_watch_round() - A round begins: each VM is looked at once. */
+/**
+ * vmp_watch_round() - A round begins: each VM is looked at, and asked of by the helper where there may be news.
+ * A question costs libvirt and QEMU much, and takes each vCPU out of its guest.
+ */
 void vmp_watch_round(struct vmp_session *s, uint64_t now_ns);
 /** vmp_watch_ask() - Put the round's next question to the helper, if it is free. */
 void vmp_watch_ask(struct vmp_session *s);

@@ -75,6 +75,8 @@ static void see_clock(struct vmp_session *s, const struct vmprof_rec_clock *c)
 	/* rings of several pCPUs are not read in the order of time */
 	if (!vm || c->tsc <= vm->tsc_offset_at)
 		return;
+	if (vm->tsc_offset_at && vm->tsc_offset != c->tsc_offset)
+		s->news = 1;
 	if (vm->tsc_offset_at && (int64_t)((uint64_t)vm->tsc_offset - (uint64_t)c->tsc_offset) > s->tsc_khz)
 		vmp_agent_went_back(&vm->agent);
 	vm->tsc_offset = c->tsc_offset;

@@ -6,6 +6,9 @@
 #include "collect/session.h"
 #include "util/log.h"
 
+#define RARELY_NS		60000000000ULL	/* to ask what libvirt tells by itself */
+#define ANSWER_PATIENCE_NS	30000000000ULL
+
 /* Ask the helper about the next VM that was not asked about in this round. */
 void vmp_watch_ask(struct vmp_session *s)
 {
@@ -39,8 +42,10 @@ static void port_is(struct vmp_vm *vm, int open)
 	int was = vm->port_open;
 
 	/* it spoke after the question: the answer may be older than its coming */
-	if (!open && vm->agent.heard_ns > vm->asked_ns)
+	if (!open && vm->agent.heard_ns > vm->asked_ns) {
+		vm->session->news = 1;
 		return;
+	}
 	vm->port_open = open;
 	if (open || !was || !vmp_agent_is_there(&vm->agent))
 		return;
@@ -57,23 +62,45 @@ static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
 	s->unknown_vm = 0;
 	if (vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
 		return;
-	vm->patched = 1;	/* which the next round shows */
+	vm->patched = 1;	/* which the next question shows */
 	s->vms[s->nr_vms++] = vm;
 	vmp_info("%s: a new domain, QEMU is process %u", d->shown, d->pid);
 	vmp_session_add_vm(s, vm);
 }
 
+/* Return: the port is open, as its QEMU says; -1 it does not */
+static int take_qmp(struct vmp_vm *vm, const struct vmp_monitor_answer *a)
+{
+	int was = vm->port_open, open;
+	int err = vmp_vm_take_qmp(vm, a->text, a->len, a->tsc_after, a->tsc_after - a->tsc_before);
+
+	if (err == -ENOSYS)
+		vm->patched = 0;
+	if (err) {
+		vm->session->news = 1;
+		return -1;
+	}
+	vmp_store_clocks(vm);
+	if (vm->ram_moved)
+		vmp_session_tasks(vm->session, vm);
+	open = vm->port_open;
+	vm->port_open = was;
+	return open;
+}
+
 static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *a)
 {
 	struct vmp_vm *vm = vmp_session_vm(s, a->domain.pid);
-	int open = vm ? vm->port_open : -1;
+	int open;
 
 	if (a->err && a->err != -ENOENT && !s->monitor_warned && (!vm || !vm->gone)) {
 		vmp_warn("libvirt does not answer any more; the session goes on without it");
 		s->monitor_warned = 1;
 	}
-	if (a->err)
+	if (a->err) {
+		s->news |= a->what != VMP_MONITOR_FIND;
 		return;
+	}
 	s->monitor_warned = 0;
 	if (a->what == VMP_MONITOR_FIND) {
 		new_vm(s, &a->domain);
@@ -86,18 +113,7 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		open = a->domain.xml.port == VMP_PORT_UNKNOWN ? -1 :
 		       a->domain.xml.port == VMP_PORT_OPEN;
 	} else {
-		int was = vm->port_open;
-		int err = vmp_vm_take_qmp(vm, a->text, a->len, a->tsc_after, a->tsc_after - a->tsc_before);
-
-		if (err == -ENOSYS)
-			vm->patched = 0;
-		if (err)
-			return;
-		vmp_store_clocks(vm);
-		if (vm->ram_moved)
-			vmp_session_tasks(s, vm);
-		open = vm->port_open;
-		vm->port_open = was;
+		open = take_qmp(vm, a);
 	}
 	if (open >= 0)
 		port_is(vm, open);
@@ -123,7 +139,10 @@ void vmp_watch_answer(struct vmp_session *s)
 			 by_debugfs(s) ? "KVM's debugfs and the module" : "the module only");
 	if (got != 1)
 		return;
-	take_answer(s, &a);
+	if (a.what == VMP_MONITOR_NEWS)
+		s->news = 1;
+	else
+		take_answer(s, &a);
 	vmp_watch_ask(s);
 }
 
@@ -135,16 +154,33 @@ static void reconnect(struct vmp_vm *vm, uint64_t now_ns)
 		vmp_info("%s: connected to the agent's channel again", vm->dom.shown);
 }
 
+/* Does the helper ask of all VMs again? */
+static int is_due(struct vmp_session *s, uint64_t now_ns)
+{
+	if (s->monitor.asked_ns) {
+		if (now_ns > s->monitor.asked_ns + ANSWER_PATIENCE_NS && !s->monitor_warned) {
+			vmp_warn("libvirt does not answer; the session goes on without it");
+			s->monitor_warned = 1;
+		}
+		return 0;
+	}
+	return s->news || !s->monitor.hears || s->phase != VMP_SAMPLING || now_ns - s->ask_ns >= RARELY_NS;
+}
+
 void vmp_watch_round(struct vmp_session *s, uint64_t now_ns)
 {
-	int i;
+	int i, due = is_due(s, now_ns);
 
 	s->round_ns = now_ns;
 	s->tried_vm = 0;	/* libvirt may know it by now */
+	if (due) {
+		s->ask_ns = now_ns;
+		s->news = 0;
+	}
 	for (i = 0; i < s->nr_vms; i++) {
 		struct vmp_vm *vm = s->vms[i];
 
-		vm->asked = 0;
+		vm->asked = due ? 0 : vm->asked;
 		reconnect(vm, now_ns);
 		if (!vm->gone && vm->source == VMP_CLOCK_DEBUGFS && !vmp_vm_take_debugfs(vm))
 			vmp_store_clocks(vm);

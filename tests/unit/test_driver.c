@@ -218,7 +218,7 @@ static void changed(void *arg)
 	(void)arg;
 }
 
-/* A guest whose clock falls back was put back to a snapshot: its agent is greeted anew, and only then. */
+/* A guest whose clock falls back was put back to a snapshot: its agent is greeted anew, and only then. QEMU is asked for any that moved. */
 static void test_clock_goes_back(void **state)
 {
 	static const struct vmp_agent_ops ops = { .keep = keep, .changed = changed };
@@ -226,17 +226,17 @@ static void test_clock_goes_back(void **state)
 		uint32_t vm, vcpu;
 		uint64_t tsc;
 		int64_t offset;
-		int greets;
+		int greets, news;
 	} seen[] = {
-		{ 7, 0, 1000, INT64_MAX, 0 }, { 8, 0, 1000, 5, 0 },	/* nobody's */
-		{ 7, 0, 3000, INT64_MAX - 900, 0 },			/* set by a little */
-		{ 7, 1, 3100, -5, 0 },					/* the first vCPU's is looked at */
-		{ 7, 0, 3200, INT64_MAX - 9000, 1 },
-		{ 7, 0, 3300, INT64_MAX - 9000, 0 },
-		{ 7, 0, 3100, INT64_MAX, 0 },				/* of another pCPU's ring, read late */
-		{ 7, 0, 3400, INT64_MAX - 9000, 0 },
-		{ 7, 0, 3500, INT64_MAX, 0 },				/* forth is no way back */
-		{ 7, 0, 3600, 0, 1 },
+		{ 7, 0, 1000, INT64_MAX, 0, 0 }, { 8, 0, 1000, 5, 0, 0 },	/* nobody's */
+		{ 7, 0, 3000, INT64_MAX - 900, 0, 1 },			/* set by a little */
+		{ 7, 1, 3100, -5, 0, 0 },				/* the first vCPU's is looked at */
+		{ 7, 0, 3200, INT64_MAX - 9000, 1, 1 },
+		{ 7, 0, 3300, INT64_MAX - 9000, 0, 0 },
+		{ 7, 0, 3100, INT64_MAX, 0, 0 },			/* of another pCPU's ring, read late */
+		{ 7, 0, 3400, INT64_MAX - 9000, 0, 0 },
+		{ 7, 0, 3500, INT64_MAX, 0, 1 },			/* forth is no way back */
+		{ 7, 0, 3600, 0, 1, 1 },
 	};
 	static struct vmp_session s;
 	static struct vmp_vm vm;
@@ -257,9 +257,11 @@ static void test_clock_goes_back(void **state)
 	configure(&s);
 	for (i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
 		vm.agent.state = VMP_AGENT_RUNNING;
+		s.news = 0;
 		put_clock(i + 1, seen[i].vm, seen[i].vcpu, seen[i].tsc, seen[i].offset);
 		vmp_store_rings(&s);
 		assert_int_equal(vm.agent.state, seen[i].greets ? VMP_AGENT_GREETED : VMP_AGENT_RUNNING);
+		assert_int_equal(s.news, seen[i].news);
 	}
 	vmp_agent_close(&vm.agent);
 	close(pair[1]);

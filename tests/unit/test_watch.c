@@ -41,6 +41,7 @@ static int setup(void **state)
 
 	(void)state;
 	memset(&session, 0, sizeof(session));
+	memset(&answer, 0, sizeof(answer));
 	memset(&opts, 0, sizeof(opts));
 	memset(&vm, 0, sizeof(vm));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
@@ -85,6 +86,93 @@ static void reply(const struct vmp_monitor_question *q, int err, enum vmp_port_s
 	memcpy(answer.text, text, answer.len);
 	assert_true(send(helper, &answer, offsetof(struct vmp_monitor_answer, text) + answer.len, 0) > 0);
 	vmp_watch_answer(&session);
+}
+
+/* The helper is asked nothing in a round at that time. */
+static void quiet_round(uint64_t s)
+{
+	struct vmp_monitor_question q;
+
+	vmp_watch_round(&session, s * 1000000000);
+	assert_int_equal(question(&q), -1);
+}
+
+static void round_at(uint64_t s, struct vmp_monitor_question *q)
+{
+	vmp_watch_round(&session, s * 1000000000);
+	assert_int_equal(question(q), VMP_MONITOR_PORT);
+}
+
+static void news(int hears)
+{
+	const struct vmp_monitor_question none = { .what = VMP_MONITOR_NEWS };
+
+	answer.hears = hears;
+	reply(&none, 0, VMP_PORT_UNKNOWN, "");
+}
+
+/* Where libvirt tells of changes a question is put once a minute, and when there was one. */
+static void test_asked_when_there_is_news(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	session.nr_vms = 1;
+	answer.hears = 1;
+	round_at(100, &q);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	quiet_round(105);
+	quiet_round(159);
+	round_at(160, &q);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	quiet_round(165);
+	news(1);
+	news(1);
+	round_at(170, &q);
+	news(1);			/* while an answer is owed: it may be older */
+	reply(&q, 0, VMP_PORT_CLOSED, "");
+	assert_int_equal(left, 1);
+	round_at(175, &q);
+	reply(&q, 0, VMP_PORT_CLOSED, "");
+	quiet_round(180);
+	session.phase = VMP_PREPARING;	/* the agents are waited for */
+	round_at(185, &q);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	session.phase = VMP_SAMPLING;
+	quiet_round(190);
+	vm.agent.heard_ns = UINT64_MAX;	/* an answer that is older than the agent's word is none */
+	news(1);
+	round_at(195, &q);
+	reply(&q, 0, VMP_PORT_CLOSED, "");
+	round_at(200, &q);
+	reply(&q, -EIO, VMP_PORT_UNKNOWN, "");
+	round_at(205, &q);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	quiet_round(210);
+	news(0);			/* it lost libvirt */
+	round_at(215, &q);
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	round_at(220, &q);
+}
+
+/* It is waited for; nobody asks over and over. */
+static void test_no_answer(void **state)
+{
+	struct vmp_monitor_question q;
+	uint64_t s;
+
+	(void)state;
+	session.nr_vms = 1;
+	round_at(100, &q);
+	s = session.monitor.asked_ns / 1000000000;
+	quiet_round(s + 29);
+	assert_int_equal(lines, 0);
+	quiet_round(s + 32);
+	quiet_round(s + 37);
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(last, "libvirt does not answer"));
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	round_at(s + 42, &q);
 }
 
 /* libvirt knows a new domain a little later than its samples come. */
@@ -228,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_new_domain_is_asked_again), T(test_new_domain_is_asked_of_its_qemu), T(test_agent_leaves),
 		T(test_agent_comes_and_goes), T(test_helper_dies),
+		T(test_asked_when_there_is_news), T(test_no_answer),
 		T(test_agent_speaks_meanwhile), T(test_no_port_told),
 	};
 
