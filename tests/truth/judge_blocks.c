@@ -22,7 +22,7 @@
 #define FEW_ERRORS	2.365	/* one in 20 by chance: so many blocks may be that far off together, and no more */
 #define FEW		0.05
 #define LEVEL		0.0005	/* of both */
-#define SAMPLES_MIN	50	/* in a block that is judged */
+#define SAMPLES_MIN	50	/* that the exact cycles of a block ask for which is judged */
 #define SURE		0.1	/* of its cycles: so many blocks have a smaller error */
 #define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
 #define MEAN_OFF	0.02	/* of known blocks together, by the weight of their errors: no fault ... */
@@ -38,8 +38,7 @@ static const struct bounds {
 	double close;		/* part of those shown that is within CYCLES_OFF, whatever their errors */
 } bounds[3] = {
 	/*
-	 * User code: blocks with fewer samples are among the hottest because they happened to get many. 18 to 20 of 20 were
-	 * known, and 11 to 18 within 3 %; by their errors gzip's and sha256sum's are less than 6 in one session of 250
+	 * User code. 18 to 20 of 20 were known, and 11 to 18 within 3 %; by their errors gzip's and sha256sum's are less than 6 in one session of 250
 	 */
 	{ .unsure = 0.1, .known = 15, .mean_samples = 250, .mean_error = 0.01, .close = 0.3 },
 	/* the kernel's samples lie in many blocks: one has 250 of them or two, and their error was up to 22 %; all have one below 5 % together */
@@ -64,12 +63,28 @@ static int is_asked(const struct vmp_set *set, const struct vmp_block_code *b, i
 	       set->points.objects.v[p->object].vm != VMP_NONE;
 }
 
-static int hotter(const void *pa, const void *pb, void *arg)
-{
-	const struct vmp_estimates *e = arg;
-	double a = e->block[*(const uint32_t *)pa].samples, b = e->block[*(const uint32_t *)pb].samples;
+/* A block that may be judged */
+struct candidate {
+	uint32_t block;
+	double exact;		/* cycles of a run; 0: not known */
+	double samples;		/* that its runs ask for, by these cycles: of those that it has, chance has made some the hottest */
+};
 
-	return a < b ? 1 : a > b ? -1 : *(const uint32_t *)pa < *(const uint32_t *)pb ? -1 : 1;
+static int hotter(const void *pa, const void *pb)
+{
+	const struct candidate *a = pa, *b = pb;
+
+	return a->samples < b->samples ? 1 : a->samples > b->samples ? -1 : a->block < b->block ? -1 : 1;
+}
+
+/* Where the exact cycles or the runs are not known: the samples that it has */
+static void look_at(const struct pieces *p, const struct vmp_estimates *e, struct candidate *c)
+{
+	const struct vmp_estimate *s = &e->block[c->block];
+	double exact;
+
+	c->exact = pieces_block(p, &p->set->blocks.v[c->block], &exact) ? exact : 0;
+	c->samples = c->exact > 0 && s->executions > 0 && e->period > 0 ? s->executions * c->exact / e->period : s->samples;
 }
 
 static void print_block(const struct vmp_set *set, const struct vmp_model *m, const struct vmp_block_code *b,
@@ -93,7 +108,7 @@ struct tally {
 	double weighed, weights;	/* with it, by the inverse of their variance; of those with many samples */
 };
 
-static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, const struct bounds *asked)
+static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, double samples, const struct bounds *asked)
 {
 	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
 	double error = s->source != VMP_SOURCE_TIME ? 0 : isnan(s->error) ? INFINITY : s->error;	/* infinite: not known */
@@ -109,10 +124,10 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->few += !(more <= FEW_ERRORS * error);
 	t->off += fabs(off);
 	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
-	if (s->samples < asked->mean_samples)
+	if (samples < asked->mean_samples)
 		return;
 	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
-	part = fmax(error / exact, 1 / sqrt(s->samples));
+	part = fmax(error / exact, 1 / sqrt(samples));
 	t->weights += 1 / (part * part);
 	t->weighed += off / (part * part);
 }
@@ -135,27 +150,30 @@ static void tally_verdict(const struct tally *t, uint32_t blocks, enum asked of)
 
 static int judge_all(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks, enum asked of)
 {
-	uint32_t *order = malloc((p->set->blocks.nr + 1) * sizeof(*order)), i, n = 0;
+	struct candidate *order = malloc((p->set->blocks.nr + 1) * sizeof(*order));
 	struct tally t = { 0 };
+	uint32_t i, n = 0;
 
 	if (!order)
 		return -ENOMEM;
-	for (i = 0; i < p->set->blocks.nr; i++)
-		if (is_asked(p->set, &p->set->blocks.v[i], of == KERNEL) && e->block[i].samples >= SAMPLES_MIN &&
-		    !isnan(e->block[i].cycles[e->block[i].source]))
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), hotter, (void *)e);
+	for (i = 0; i < p->set->blocks.nr; i++) {
+		if (!is_asked(p->set, &p->set->blocks.v[i], of == KERNEL) || isnan(e->block[i].cycles[e->block[i].source]))
+			continue;
+		order[n].block = i;
+		look_at(p, e, &order[n]);
+		n += order[n].samples >= SAMPLES_MIN;
+	}
+	qsort(order, n, sizeof(*order), hotter);
 	printf("  samples  insns     exact   sampled      +-      eq.1    off %%  eq.1 off %%  block\n");
 	for (i = 0; i < n && t.shown < blocks; i++) {
-		const struct vmp_block_code *b = &p->set->blocks.v[order[i]];
-		double exact;
+		const struct candidate *c = &order[i];
 
-		if (!pieces_block(p, b, &exact)) {
+		if (!(c->exact > 0)) {
 			t.unknown++;
 			continue;
 		}
-		print_block(p->set, m, b, &e->block[order[i]], exact);
-		tally_block(&t, &e->block[order[i]], exact, &bounds[of]);
+		print_block(p->set, m, &p->set->blocks.v[c->block], &e->block[c->block], c->exact);
+		tally_block(&t, &e->block[c->block], c->exact, c->samples, &bounds[of]);
 	}
 	tally_verdict(&t, blocks, of);
 	free(order);

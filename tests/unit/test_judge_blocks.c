@@ -56,7 +56,7 @@ static int judged(uint32_t blocks, enum asked of)
 			.cycles = { [VMP_SOURCE_CPI] = 2 * EXACT, [VMP_SOURCE_TIME] = EXACT * (1 + (i < bend.right ? 0 : off)) },
 			.error = EXACT * (!sure ? 0.6 : i == 5 && bend.error_of_one > 0 ? bend.error_of_one : error) };
 
-		tally_block(&t, &e, EXACT, &bounds[of]);
+		tally_block(&t, &e, EXACT, e.samples, &bounds[of]);
 	}
 	says = 1;
 	tally_verdict(&t, blocks, of);
