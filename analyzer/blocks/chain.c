@@ -103,15 +103,19 @@ static int index_targets(struct vmp_chain *c)
 	return 0;
 }
 
-/* First block of each start */
+/* First block of each start, and what was seen of it from each on */
 static void list_blocks(struct vmp_chain *c)
 {
 	const struct vmp_set *set = c->m->set;
 	uint32_t i;
 
 	memset(c->first_block, 0xff, ((size_t)set->points.points.nr + 1) * sizeof(*c->first_block));
-	for (i = set->blocks.nr; i--; )
+	for (i = set->blocks.nr; i--; ) {
+		const int is_last = i + 1 == set->blocks.nr || set->blocks.v[i + 1].start != set->blocks.v[i].start;
+
 		c->first_block[set->blocks.v[i].start] = i;
+		c->seen[i] = set->blocks.v[i].n + (is_last ? 0 : c->seen[i + 1]);
+	}
 }
 
 int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double period, int by_instructions)
@@ -131,8 +135,9 @@ int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double peri
 	c->in_pair = calloc(pairs, sizeof(*c->in_pair));
 	c->source = calloc(pairs, sizeof(*c->source));
 	c->first_block = malloc(((size_t)m->set->points.points.nr + 1) * sizeof(*c->first_block));
+	c->seen = malloc(((size_t)m->set->blocks.nr + 1) * sizeof(*c->seen));
 	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->guessed || !c->steps || !c->in_first ||
-	    !c->in_pair || !c->source || !c->first_block)
+	    !c->in_pair || !c->source || !c->first_block || !c->seen)
 		return -ENOMEM;
 	list_blocks(c);
 	find_targets(c);
@@ -153,6 +158,7 @@ void vmp_chain_deinit(struct vmp_chain *c)
 	free(c->in_pair);
 	free(c->source);
 	free(c->first_block);
+	free(c->seen);
 }
 
 /* ---------------------------------------------------------------- solutions */
@@ -177,8 +183,11 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
 	s->block = calloc(blocks, sizeof(*s->block));
 	s->time = calloc(blocks, sizeof(*s->time));
+	s->left = calloc(blocks, sizeof(*s->left));
+	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
+	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
 	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->shown || !s->missing ||
-	    !s->windows || !s->scale || !s->unit || !s->block || !s->time)
+	    !s->windows || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -201,6 +210,9 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->unit);
 	free(s->block);
 	free(s->time);
+	free(s->left);
+	free(s->by_runs);
+	free(s->by_sight);
 }
 
 /*
@@ -457,35 +469,121 @@ LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsign
 			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
 }
 
-/* Blocks of one start lie together, the shortest first.  Where nothing tells their executions, windows do how often each was seen. */
-LANES void share_time(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+/*
+ * Blocks of one start lie together, the shortest first, so that a sample is of one of those from the first on that goes on as
+ * far.  What each of these gets of it for one execution is noted at the first of them, and summed up as they go by: the
+ * time for that goes with their number, not with its square.
+ */
+LANES void note_shares(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, const struct vmp_groups *landings)
 {
 	const struct vmp_set *set = c->m->set;
-	struct vmp_block_range r;
+	double n[VMP_LANES];
+	unsigned int l;
 	uint32_t i, b;
+	size_t at;
+
+	memset(s->by_runs, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->by_runs));
+	memset(s->by_sight, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->by_sight));
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *land = &set->landings.v[i];
+
+		if (land->flaw || land->ended)
+			continue;
+		b = vmp_set_landing_block(set, land, c->first_block[land->start]);
+		if (b >= set->blocks.nr || set->blocks.v[b].start != land->start || !(c->seen[b] > 0))
+			continue;
+		without(s, lanes, landings[i].n, n);
+		for (l = 0; l < lanes; l++) {
+			at = (size_t)b * lanes + l;
+			if (s->left[at] > 0)
+				s->by_runs[at] += n[l] / s->left[at];
+			else
+				s->by_sight[at] += n[l] / c->seen[b];
+		}
+	}
+}
+
+/* What blocks from a block on have in all, of those of its start */
+LANES void sum_left(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	unsigned int l;
+	uint32_t b;
+
+	for (b = set->blocks.nr; b--; ) {
+		const int is_last = b + 1 == set->blocks.nr || set->blocks.v[b + 1].start != set->blocks.v[b].start;
+
+		for (l = 0; l < lanes; l++) {
+			size_t at = (size_t)b * lanes + l;
+
+			s->left[at] = s->block[at] + (is_last ? 0 : s->left[at + lanes]);
+		}
+	}
+}
+
+LANES void sum_shares(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, double *time)
+{
+	const struct vmp_set *set = c->m->set;
+	double runs[VMP_LANES] = { 0 }, sight[VMP_LANES] = { 0 };
+	unsigned int l;
+	uint32_t b;
+
+	for (b = 0; b < set->blocks.nr; b++) {
+		const int is_first = !b || set->blocks.v[b - 1].start != set->blocks.v[b].start;
+
+		for (l = 0; l < lanes; l++) {
+			size_t at = (size_t)b * lanes + l;
+
+			runs[l] = (is_first ? 0 : runs[l]) + s->by_runs[at];
+			sight[l] = (is_first ? 0 : sight[l]) + s->by_sight[at];
+			time[at] = runs[l] * s->block[at] + sight[l] * set->blocks.v[b].n;
+		}
+	}
+}
+
+/* Samples of a block that its branch has ended: of what ends there, and that is hardly ever more than one */
+LANES void share_ended(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, const struct vmp_groups *landings, double *time)
+{
+	const struct vmp_set *set = c->m->set;
+	uint32_t i, b, first, end;
 	unsigned int l;
 
-	memset(s->time, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->time));
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *land = &set->landings.v[i];
 		double n[VMP_LANES], all[VMP_LANES] = { 0 }, part, seen = 0;
 
-		if (land->flaw)
+		if (land->flaw || !land->ended)
 			continue;
-		without(s, lanes, c->m->landings[i].n, n);
-		r = vmp_set_landing_blocks(set, land, c->first_block[land->start]);
-		for (b = r.first; b < r.end; b++) {
-			seen += set->blocks.v[b].n;
+		without(s, lanes, landings[i].n, n);
+		first = vmp_set_landing_block(set, land, c->first_block[land->start]);
+		for (end = first; end < set->blocks.nr && set->blocks.v[end].start == land->start && set->blocks.v[end].end == land->at; end++) {
+			seen += set->blocks.v[end].n;
 			for (l = 0; l < lanes; l++)
-				all[l] += s->block[(size_t)b * lanes + l];
+				all[l] += s->block[(size_t)end * lanes + l];
 		}
-		for (b = r.first; seen > 0 && b < r.end; b++) {
+		for (b = first; seen > 0 && b < end; b++) {
 			for (l = 0; l < lanes; l++) {
 				part = all[l] > 0 ? s->block[(size_t)b * lanes + l] / all[l] : set->blocks.v[b].n / seen;
-				s->time[(size_t)b * lanes + l] += n[l] * part;
+				time[(size_t)b * lanes + l] += n[l] * part;
 			}
 		}
 	}
+}
+
+LANES void share(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, const struct vmp_groups *landings, double *time)
+{
+	sum_left(c, s, lanes);
+	note_shares(c, s, lanes, landings);
+	sum_shares(c, s, lanes, time);
+	share_ended(c, s, lanes, landings, time);
+}
+
+void vmp_chain_share(const struct vmp_chain *c, struct vmp_solutions *s, const struct vmp_groups *landings, double *time)
+{
+	if (s->lanes == 1)
+		share(c, s, 1, landings, time);
+	else
+		share(c, s, VMP_LANES, landings, time);
 }
 
 /* ------------------------------------------------------------------- cuts */
@@ -602,13 +700,13 @@ LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned in
 	}
 	executions(c, s, lanes);
 	sum_blocks(c, s, lanes);
-	share_time(c, s, lanes);
+	share(c, s, lanes, c->m->landings, s->time);
 	if (c->by_instructions) {
 		find_cuts(c, s, lanes);
 		find_missing(c, s, lanes);
 		mend_cuts(c, s, lanes);
 		sum_blocks(c, s, lanes);
-		share_time(c, s, lanes);
+		share(c, s, lanes, c->m->landings, s->time);
 	}
 }
 

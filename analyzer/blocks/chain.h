@@ -35,6 +35,7 @@ struct vmp_chain {
 	uint32_t *in_pair;	/* numbers of these pairs, by row */
 	uint32_t *source;	/* ... and the rows that they are of */
 	uint32_t *first_block;	/* by point */
+	double *seen;		/* by block: how often windows showed it and the longer ones of its start */
 };
 
 #define VMP_LANES	4U	/* solutions that are made together */
@@ -54,6 +55,8 @@ struct vmp_solutions {
 	double *unit;		/* executions by unit */
 	double *block;		/* ... and by block */
 	double *time;		/* samples by block */
+	double *left;		/* by block: its executions, and those of the longer ones of its start */
+	double *by_runs, *by_sight;	/* by block: samples that it shares with these, for each execution, or each time that it was seen */
 	double guessed;		/* part of the scale's instructions that are of code that is not here */
 };
 
@@ -64,6 +67,14 @@ void vmp_chain_deinit(struct vmp_chain *c);
 /** vmp_solutions_init() - Return: 0 or -ENOMEM; vmp_solutions_deinit() is due either way. */
 int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes);
 void vmp_solutions_deinit(struct vmp_solutions *s);
+
+/**
+ * vmp_chain_share() - Samples of landings, shared out among the blocks of which they may be: by the blocks' executions in each lane, where nothing
+ * tells them by how often windows showed them.
+ * @landings: Samples, by landing; each lane leaves its group out.
+ * @time: Samples by block, lane by lane.
+ */
+void vmp_chain_share(const struct vmp_chain *c, struct vmp_solutions *s, const struct vmp_groups *landings, double *time);
 
 /** vmp_chain_solve() - All lanes, each as it would be alone. */
 void vmp_chain_solve(const struct vmp_chain *c, struct vmp_solutions *s);

@@ -52,6 +52,27 @@ static void take(struct vmp_estimates *e, const struct vmp_solutions *s)
 	e->guessed_part = s->guessed;
 }
 
+/* Samples to which a mispredicted branch led are shared out as all are.  @s: what was taken of its time is not needed any more. */
+static void take_missed(struct vmp_estimates *e, const struct vmp_chain *c, struct vmp_solutions *s)
+{
+	uint32_t i;
+
+	vmp_chain_share(c, s, e->m->missed, s->time);
+	for (i = 0; i < e->m->set->blocks.nr; i++)
+		e->block[i].missed = s->time[i];
+}
+
+static void take_missed_of_groups(struct worker *w, struct vmp_solutions *s)
+{
+	unsigned int l;
+	uint32_t i;
+
+	vmp_chain_share(w->chain, s, w->e->m->missed, s->time);
+	for (l = 0; l < VMP_LANES; l++)
+		for (i = 0; i < w->e->m->set->blocks.nr; i++)	/* a group less is so much less of it */
+			w->without[s->first + l].missed[i] = s->time[i * VMP_LANES + l] * VMP_GROUPS / (VMP_GROUPS - 1);
+}
+
 static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned int lane)
 {
 	const struct vmp_set *set = w->e->m->set;
@@ -85,6 +106,7 @@ static int solve_lanes(struct worker *w, unsigned int first)
 		vmp_chain_solve(w->chain, &s);
 		for (l = 0; l < VMP_LANES; l++)
 			take_group(w, &s, l);
+		take_missed_of_groups(w, &s);
 	}
 	vmp_solutions_deinit(&s);
 	return err;
@@ -218,35 +240,6 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 	return 0;
 }
 
-/* As the samples of each landing themselves are shared out */
-static void share_missed(struct vmp_estimates *e, const struct vmp_solutions *s, struct without without[VMP_GROUPS])
-{
-	const struct vmp_set *set = e->m->set;
-	struct vmp_block_range r;
-	uint32_t i, b;
-	int g;
-
-	for (i = 0; i < set->landings.nr; i++) {
-		const struct vmp_landing *l = &set->landings.v[i];
-		double all = 0, seen = 0, missed = vmp_groups_without(&e->m->missed[i], VMP_GROUPS);
-
-		if (!(missed > 0))
-			continue;
-		r = vmp_set_landing_blocks(set, l, vmp_set_first_block(set, l->start));
-		for (b = r.first; b < r.end; b++) {
-			all += s->block[b];
-			seen += set->blocks.v[b].n;
-		}
-		for (b = r.first; seen > 0 && b < r.end; b++) {
-			double part = all > 0 ? s->block[b] / all : set->blocks.v[b].n / seen;
-
-			e->block[b].missed += missed * part;
-			for (g = 0; g < VMP_GROUPS; g++)	/* a group less is so much less of it */
-				without[g].missed[b] += vmp_groups_without(&e->m->missed[i], g) * part * VMP_GROUPS / (VMP_GROUPS - 1);
-		}
-	}
-}
-
 static int timed(struct vmp_estimates *e, int groups)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
@@ -262,7 +255,7 @@ static int timed(struct vmp_estimates *e, int groups)
 	if (!err) {
 		vmp_chain_solve(&c, &all);
 		take(e, &all);
-		share_missed(e, &all, without);
+		take_missed(e, &c, &all);
 		err = solve_all_groups(e, &c, &all, without);
 	}
 	if (!err)

@@ -254,12 +254,9 @@ static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 /* Does a block that begins at @start go on as far as an address? */
 static int reaches(const struct vmp_set *set, uint32_t start, uint64_t addr)
 {
-	uint32_t b = vmp_set_first_block(set, start);
+	uint32_t b = vmp_set_blocks_before(set, vmp_set_first_block(set, start), start, addr);
 
-	for (; b < set->blocks.nr && set->blocks.v[b].start == start; b++)
-		if (set->points.points.v[set->blocks.v[b].end].addr >= addr)
-			return 1;
-	return 0;
+	return b < set->blocks.nr && set->blocks.v[b].start == start;
 }
 
 /*
@@ -363,13 +360,15 @@ static uint64_t branch_of(const struct vmp_unit *u)
 static int mark_impossible(struct vmp_set *set)
 {
 	struct vmp_hash branches = { 0 };
-	struct vmp_unit *u = set->units.v, *end = u + set->units.nr;
+	uint32_t i;
 	int err = 0;
 
-	for (; !err && u < end; u++)
-		if (says_impossible(set, u))
-			err = vmp_hash_set(&branches, branch_of(u), 1);
-	for (u = set->units.v; !err && branches.nr && u < end; u++) {
+	for (i = 0; !err && i < set->units.nr; i++)
+		if (says_impossible(set, &set->units.v[i]))
+			err = vmp_hash_set(&branches, branch_of(&set->units.v[i]), 1);
+	for (i = 0; !err && branches.nr && i < set->units.nr; i++) {
+		struct vmp_unit *u = &set->units.v[i];
+
 		u->impossible = !!vmp_hash_find(&branches, branch_of(u));
 		set->totals.impossible += u->impossible ? u->n : 0;
 	}

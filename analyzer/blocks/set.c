@@ -350,7 +350,8 @@ int vmp_set_create(struct vmp_set **out, struct vmp_model *m, const struct vmp_s
 
 struct sought {
 	const struct vmp_set *set;
-	uint32_t start;
+	uint32_t start, from;
+	uint64_t addr;
 };
 
 static int begins_before(const void *arg, uint32_t block)
@@ -372,10 +373,25 @@ uint64_t vmp_set_behind(const struct vmp_set *set, uint32_t object, uint64_t add
 
 uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start)
 {
-	const struct sought s = { set, start };
+	const struct sought s = { .set = set, .start = start };
 	uint32_t i = vmp_bound(set->blocks.nr, begins_before, &s);
 
 	return i < set->blocks.nr && set->blocks.v[i].start == start ? i : VMP_NONE;
+}
+
+static int ends_before(const void *arg, uint32_t block)
+{
+	const struct sought *s = arg;
+	const struct vmp_block_code *b = &s->set->blocks.v[s->from + block];
+
+	return b->start == s->start && s->set->points.points.v[b->end].addr < s->addr;
+}
+
+uint32_t vmp_set_blocks_before(const struct vmp_set *set, uint32_t first, uint32_t start, uint64_t addr)
+{
+	const struct sought s = { set, start, first, addr };
+
+	return first < set->blocks.nr ? first + vmp_bound(set->blocks.nr - first, ends_before, &s) : set->blocks.nr;
 }
 
 void vmp_set_destroy(struct vmp_set *set)

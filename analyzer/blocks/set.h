@@ -118,27 +118,31 @@ uint32_t vmp_set_first_block(const struct vmp_set *set, uint32_t start);
 /** vmp_set_behind() - What lies behind the instruction at an address of an object; 0: it is not here. */
 uint64_t vmp_set_behind(const struct vmp_set *set, uint32_t object, uint64_t addr);
 
-/* Blocks from first until before end */
-struct vmp_block_range {
-	uint32_t first, end;
-};
+/**
+ * vmp_set_blocks_before() - The first block that does not begin at a point, or goes on to an address.
+ * @first: The first of its start, or VMP_NONE.
+ * Return: its number; that of all blocks where there is none.
+ */
+uint32_t vmp_set_blocks_before(const struct vmp_set *set, uint32_t first, uint32_t start, uint64_t addr);
+
+/* Of a block with so many others of its start before it, the number is not found step by step */
+#define VMP_SET_NEAR	8U
 
 /**
- * vmp_set_landing_blocks() - The blocks of which samples of a landing may be: the one that it ended, or all from its start
- * that go on as far as it is.
+ * vmp_set_landing_block() - The first block of which samples of a landing may be.  All from there on may that are of its start; where the
+ * landing's block had ended, those that end there.
  * @first: The first of its start, or VMP_NONE.
  */
-static inline struct vmp_block_range vmp_set_landing_blocks(const struct vmp_set *set, const struct vmp_landing *l, uint32_t first)
+static inline uint32_t vmp_set_landing_block(const struct vmp_set *set, const struct vmp_landing *l, uint32_t first)
 {
 	const struct vmp_point *points = set->points.points.v;
-	struct vmp_block_range r;
+	const uint64_t addr = points[l->at].addr;
+	uint32_t b;
 
-	while (first < set->blocks.nr && set->blocks.v[first].start == l->start && points[set->blocks.v[first].end].addr < points[l->at].addr)
-		first++;
-	r = (struct vmp_block_range){ first, first };
-	while (r.end < set->blocks.nr && set->blocks.v[r.end].start == l->start && (!l->ended || set->blocks.v[r.end].end == l->at))
-		r.end++;
-	return r;
+	for (b = first; b < set->blocks.nr && b - first < VMP_SET_NEAR; b++)
+		if (set->blocks.v[b].start != l->start || points[set->blocks.v[b].end].addr >= addr)
+			return b;
+	return vmp_set_blocks_before(set, b, l->start, addr);
 }
 
 /** vmp_set_open() - The same without any sample, for who looks at single ones. */
