@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test_loops.c - loops of simulated programs: where they are, how often they were entered and went round. */
+/* test_loops.c - loops of programs, simulated but for one: where they are, how often they were entered and went round. */
 #include "simulated.h"
 
 #include "blocks/loops.h"
@@ -357,6 +357,191 @@ static void test_loop_hardly_entered(void **state)
 	vmp_loops_destroy(loops);
 }
 
+/* ------------------------------------------------------------ interrupts */
+
+#define KERNEL		(GEN_KERNEL + 0x40000 - PROG_VADDR)	/* has the program's code, too */
+#define FUNCTIONS	40		/* more, by which a kernel is known */
+#define NOWHERE		0x7f0000000000ULL	/* the branch before a block is not known */
+
+/* A block that ran so often, and where it led: instructions of the program, or of the kernel */
+struct step {
+	uint64_t base;
+	int start, end;
+	uint64_t to;
+	int next;
+	double runs;
+};
+
+static void replace(int insn, const char *bytes)
+{
+	memcpy(prog.code + (prog.insn[insn].addr - PROG_VADDR), bytes, 2);
+}
+
+/* Loops at the very beginning, behind either system call and behind other code, and two ways out of the kernel */
+static void put_resumed_program(void)
+{
+	static char names[FUNCTIONS][24], text[48 * FUNCTIONS];
+	size_t n = (size_t)sprintf(text, "%llx T _stext\n", GEN_KERNEL);
+	int i;
+
+	prog_plain(&prog, 1, 1, 1);			/* 0 */
+	prog.insn[0].function = "loops";
+	prog_jump(&prog, PROG_COND, 0, 0, 0);		/* 1 */
+	prog_plain(&prog, 1, 1, 1);			/* 2 */
+	prog_jump(&prog, PROG_CALL, 0, 0, 0);		/* 3 */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 4: syscall */
+	prog_plain(&prog, 1, 1, 1);			/* 5 */
+	prog_jump(&prog, PROG_COND, 5, 0, 0);		/* 6 */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 7: sysenter */
+	prog_plain(&prog, 1, 1, 1);			/* 8 */
+	prog_jump(&prog, PROG_COND, 8, 0, 0);		/* 9 */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 10: rdtsc */
+	prog_plain(&prog, 1, 1, 1);			/* 11 */
+	prog_jump(&prog, PROG_COND, 11, 0, 0);		/* 12 */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 13: add al, 5 */
+	prog_plain(&prog, 1, 1, 1);			/* 14 */
+	prog_jump(&prog, PROG_COND, 14, 0, 0);		/* 15 */
+	prog_plain(&prog, 1, 1, 1);			/* 16 */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 17: iretq */
+	prog_plain(&prog, 1, 1, 1);			/* 18 */
+	prog_jump(&prog, PROG_JUMP, 16, 0, 0);		/* 19: the running kernel has another one there */
+	for (i = 0; i < FUNCTIONS; i++) {
+		snprintf(names[i], sizeof(names[i]), "function_%d", i);
+		prog.insn[prog_plain(&prog, 1, 1, 1)].function = names[i];
+	}
+	prog_assemble(&prog);
+	replace(4, "\x0f\x05");
+	replace(7, "\x0f\x34");
+	replace(10, "\x0f\x31");
+	replace(13, "\x04\x05");
+	replace(17, "\x48\xcf");
+	prog_install(&g, &prog, dir);
+	for (i = 0; i < prog.nr; i++) {
+		const struct prog_insn *in = &prog.insn[i];
+
+		if (in->function)
+			n += (size_t)sprintf(text + n, "%llx T %s\n", (unsigned long long)(KERNEL + in->addr), in->function);
+	}
+	sprintf(text + n, "%llx T _etext\n", GEN_KERNEL + 0x90000);
+	gen_ksyms(&g, text);
+	gen_agent_flush(&g, GEN_VM, 3000);
+}
+
+static int is_at(uint32_t p, uint64_t base, int insn)
+{
+	return set->points.points.v[p].addr == (base == PROG_BASE ? 0 : base) + prog.insn[insn].addr;
+}
+
+static int is_step(const struct vmp_unit *u, const struct step *s)
+{
+	return u->start != VMP_NONE && is_at(u->start, s->base, s->start) && is_at(u->end, s->base, s->end) &&
+	       is_at(u->next, s->to, s->next);
+}
+
+/* How often each unit ran is made up */
+static void run_steps(const struct step *steps, size_t nr)
+{
+	size_t i, found = 0;
+	uint32_t u;
+	int k;
+
+	for (u = 0; u < set->units.nr; u++) {
+		const struct vmp_unit *x = &set->units.v[u];
+
+		estimates->unit[u] = 0;
+		for (i = 0; i < nr; i++) {
+			if (!is_step(x, &steps[i]))
+				continue;
+			assert_int_equal(x->flaw, VMP_FLAW_NONE);
+			estimates->unit[u] = steps[i].runs;
+			found++;
+		}
+		for (k = 0; k < VMP_GROUPS; k++)
+			estimates->unit_without[k][u] = (float)estimates->unit[u];
+	}
+	assert_int_equal(found, nr);
+}
+
+static void load_steps(const struct step *steps, size_t nr)
+{
+	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
+	static const uint8_t id[20];
+	char vmlinux[160];
+	uint64_t tsc;
+	size_t i;
+
+	for (i = 0, tsc = 10000; i < nr; i++, tsc += 10) {
+		const struct step *s = &steps[i];
+		const uint64_t next = s->to + prog.insn[s->next].addr;
+		const struct prog_branch b[] = {
+			{ s->base + prog.insn[s->end].addr, next }, { NOWHERE, s->base + prog.insn[s->start].addr },
+		};
+		struct vmprof_sample sample = gen_guest_sample(GEN_VM, tsc, PROG_CR3, s->to == KERNEL ? 0 : 3, next);
+
+		sample.flags |= VMPROF_SF_COUNTS;
+		sample.cycles = sample.instructions = 1000;
+		gen_record(&g, &sample, sizeof(sample));
+		gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO, b, 2, 0);
+	}
+	snprintf(vmlinux, sizeof(vmlinux), "%s/vmlinux", dir);
+	prog_write(&prog, vmlinux, id);
+	load_small();
+	all.vmlinux = vmlinux;
+	load_again(&all);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 1), 0);
+	run_steps(steps, nr);
+}
+
+static void entered(const struct vmp_loops *loops, uint64_t base, int header, double entries, double iterations)
+{
+	uint32_t i;
+
+	for (i = 0; i < loops->list.nr; i++) {
+		const struct vmp_loop *l = &loops->list.v[i];
+
+		if (!is_at(l->header, base, header))
+			continue;
+		assert_true(fabs(l->entries - entries) < 0.5);
+		assert_true(fabs(l->iterations - iterations) < 0.5);
+		return;
+	}
+	fail_msg("no loop at %d", header);
+}
+
+/* An interrupt's way back to where a loop begins is neither an entry nor an iteration; a system call's, right before it, is */
+static void test_loops_resumed(void **state)
+{
+	const struct step steps[] = {
+		{ PROG_BASE, 2, 3, PROG_BASE, 0, 100 }, { PROG_BASE, 0, 1, PROG_BASE, 0, 700 },
+		{ KERNEL, 16, 17, PROG_BASE, 0, 5000 }, { KERNEL, 18, 19, PROG_BASE, 0, 3000 },
+		{ PROG_BASE, 5, 6, PROG_BASE, 5, 900 },
+		{ KERNEL, 16, 17, PROG_BASE, 5, 40 }, { KERNEL, 18, 19, PROG_BASE, 5, 20 },
+		{ PROG_BASE, 8, 9, PROG_BASE, 8, 1100 },
+		{ KERNEL, 16, 17, PROG_BASE, 8, 30 },
+		{ PROG_BASE, 10, 12, PROG_BASE, 11, 60 }, { PROG_BASE, 11, 12, PROG_BASE, 11, 400 },
+		{ KERNEL, 16, 17, PROG_BASE, 11, 7000 },
+		{ PROG_BASE, 13, 15, PROG_BASE, 14, 50 }, { PROG_BASE, 14, 15, PROG_BASE, 14, 300 },
+		{ KERNEL, 16, 17, PROG_BASE, 14, 8000 },
+		{ KERNEL, 2, 3, KERNEL, 0, 80 }, { KERNEL, 0, 1, KERNEL, 0, 500 },
+		{ KERNEL, 16, 17, KERNEL, 0, 6000 },
+	};
+	struct vmp_loops *loops;
+
+	(void)state;
+	put_resumed_program();
+	load_steps(steps, sizeof(steps) / sizeof(steps[0]));
+	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
+	assert_int_equal(loops->list.nr, 6);
+	entered(loops, PROG_BASE, 0, 100, 800);
+	entered(loops, PROG_BASE, 5, 60, 960);
+	entered(loops, PROG_BASE, 8, 30, 1130);
+	entered(loops, PROG_BASE, 11, 60, 60 + 460);
+	entered(loops, PROG_BASE, 14, 50, 50 + 350);
+	entered(loops, KERNEL, 0, 80, 580);
+	vmp_loops_destroy(loops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +553,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loop_hardly_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_by_cold_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_hardly_seen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loops_resumed, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
