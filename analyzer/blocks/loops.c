@@ -237,6 +237,12 @@ static int is_kernel(const struct work *w, uint32_t p)
 	return x->object != VMP_NONE && w->set->points.objects.v[x->object].kernel;
 }
 
+/* syscall, sysenter, int 0x80 */
+static int is_system_call(const uint8_t *code)
+{
+	return code[0] == 0x0f ? code[1] == 0x05 || code[1] == 0x34 : code[0] == 0xcd && code[1] == 0x80;
+}
+
 /* An interrupt's way back to where code was interrupted: nothing begins there. Behind a system call code goes on so. */
 static int resumes(const struct work *w, const struct vmp_unit *u)
 {
@@ -247,7 +253,7 @@ static int resumes(const struct work *w, const struct vmp_unit *u)
 	if (u->flow != VMP_FLOW_SYSRET && !(u->end != VMP_NONE && is_kernel(w, u->end) && !is_kernel(w, u->next)))
 		return 0;
 	code = vmp_points_code(&w->set->points, to->object, to->addr - 2, &len);
-	return !(code && len >= 2 && *code == 0x0f && (code[1] == 0x05 || code[1] == 0x34));	/* syscall, sysenter */
+	return !(code && len >= 2 && is_system_call(code));
 }
 
 static void count_entries(const struct work *w, const struct vmp_loop *l, struct figures *f)

@@ -377,7 +377,7 @@ static void replace(int insn, const char *bytes)
 	memcpy(prog.code + (prog.insn[insn].addr - PROG_VADDR), bytes, 2);
 }
 
-/* Loops at the very beginning, behind either system call and behind other code, and two ways out of the kernel */
+/* Loops at the very beginning, behind system calls of each kind and behind other code, and two ways out of the kernel */
 static void put_resumed_program(void)
 {
 	static char names[FUNCTIONS][24], text[48 * FUNCTIONS];
@@ -405,6 +405,9 @@ static void put_resumed_program(void)
 	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 17: iretq */
 	prog_plain(&prog, 1, 1, 1);			/* 18 */
 	prog_jump(&prog, PROG_JUMP, 16, 0, 0);		/* 19: the running kernel has another one there */
+	prog_jump(&prog, PROG_REP, 0, 0, 0);		/* 20: int 0x80 */
+	prog_plain(&prog, 1, 1, 1);			/* 21 */
+	prog_jump(&prog, PROG_COND, 21, 0, 0);		/* 22 */
 	for (i = 0; i < FUNCTIONS; i++) {
 		snprintf(names[i], sizeof(names[i]), "function_%d", i);
 		prog.insn[prog_plain(&prog, 1, 1, 1)].function = names[i];
@@ -415,6 +418,7 @@ static void put_resumed_program(void)
 	replace(10, "\x0f\x31");
 	replace(13, "\x04\x05");
 	replace(17, "\x48\xcf");
+	replace(20, "\xcd\x80");
 	prog_install(&g, &prog, dir);
 	for (i = 0; i < prog.nr; i++) {
 		const struct prog_insn *in = &prog.insn[i];
@@ -519,6 +523,8 @@ static void test_loops_resumed(void **state)
 		{ KERNEL, 16, 17, PROG_BASE, 5, 40 }, { KERNEL, 18, 19, PROG_BASE, 5, 20 },
 		{ PROG_BASE, 8, 9, PROG_BASE, 8, 1100 },
 		{ KERNEL, 16, 17, PROG_BASE, 8, 30 },
+		{ PROG_BASE, 21, 22, PROG_BASE, 21, 700 },
+		{ KERNEL, 16, 17, PROG_BASE, 21, 25 },
 		{ PROG_BASE, 10, 12, PROG_BASE, 11, 60 }, { PROG_BASE, 11, 12, PROG_BASE, 11, 400 },
 		{ KERNEL, 16, 17, PROG_BASE, 11, 7000 },
 		{ PROG_BASE, 13, 15, PROG_BASE, 14, 50 }, { PROG_BASE, 14, 15, PROG_BASE, 14, 300 },
@@ -532,10 +538,11 @@ static void test_loops_resumed(void **state)
 	put_resumed_program();
 	load_steps(steps, sizeof(steps) / sizeof(steps[0]));
 	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
-	assert_int_equal(loops->list.nr, 6);
+	assert_int_equal(loops->list.nr, 7);
 	entered(loops, PROG_BASE, 0, 100, 800);
 	entered(loops, PROG_BASE, 5, 60, 960);
 	entered(loops, PROG_BASE, 8, 30, 1130);
+	entered(loops, PROG_BASE, 21, 25, 725);
 	entered(loops, PROG_BASE, 11, 60, 60 + 460);
 	entered(loops, PROG_BASE, 14, 50, 50 + 350);
 	entered(loops, KERNEL, 0, 80, 580);
