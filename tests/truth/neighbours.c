@@ -16,12 +16,13 @@ static int is_first_of(const struct vmprof_sample *second, const struct vmprof_s
 void neighbours_see(struct neighbours *n, const struct vmp_model *m, const struct vmprof_sample *s, int counts)
 {
 	const int second = neighbours_is_second(m, s);
+	struct vmprof_sample *last = &n->last[s->hdr.pcpu % NEIGHBOURS_PCPUS];
 
-	if (n->last.tsc)
-		n->stray += second || !is_first_of(&n->last, s);
-	n->last.tsc = 0;
+	if (last->tsc)
+		n->stray += second || !is_first_of(last, s);
+	last->tsc = 0;
 	if (second) {
-		n->last = *s;
+		*last = *s;
 		n->stray += vmp_model_vm(m, s->vm) == VMP_NONE || s->vm == s->host_pid;
 	}
 	if (!counts || s->hdr.type != VMPROF_REC_SAMPLE)
@@ -33,5 +34,8 @@ void neighbours_see(struct neighbours *n, const struct vmp_model *m, const struc
 
 void neighbours_finish(struct neighbours *n)
 {
-	n->stray += !!n->last.tsc;
+	uint32_t i;
+
+	for (i = 0; i < NEIGHBOURS_PCPUS; i++)
+		n->stray += !!n->last[i].tsc;
 }

@@ -5,12 +5,15 @@
 
 #include "model/model.h"
 
+#define NEIGHBOURS_PCPUS	64	/* an emulated host has fewer */
+
 struct neighbours {
 	uint64_t ran;		/* samples of the chosen VMs' own tasks */
 	uint64_t steal;		/* of one of their vCPUs, by whomever ... */
 	uint64_t second;	/* ... by another chosen VM: beside that one's own sample */
 	uint64_t stray;		/* of them without that sample, or of no other VM */
-	struct vmprof_sample last;	/* a second one, whose first has to follow; TSC 0: none */
+	/* by pCPU: a second one, whose first has to follow; TSC 0: none. A ring may be stored up to it, and another one before the rest. */
+	struct vmprof_sample last[NEIGHBOURS_PCPUS];
 };
 
 /** neighbours_is_second() - Is it the second record of an overflow? */

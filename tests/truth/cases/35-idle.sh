@@ -3,7 +3,7 @@
 # A guest that does nothing. Then a task of the host runs on the pCPU of a vCPU that sleeps: that is no steal.
 . /src/tests/truth/lib.sh
 truth_plan 5
-TRUTH_TURNS=3
+TRUTH_TURNS=12
 
 truth_guest
 ok "a session" truth_session idle 3200 --period 25000 --random
