@@ -230,13 +230,20 @@ static void on_event(virConnectPtr conn, virDomainPtr dom, const char *event, lo
 int vmp_domain_events(virConnectPtr conn, void (*changed)(void *arg), void *arg)
 {
 	struct listener *l = malloc(sizeof(*l));
+	int events;
 
 	if (!l)
 		return -EIO;
 	*l = (struct listener){ changed, arg };
-	if (virConnectDomainQemuMonitorEventRegister(conn, NULL, EVENTS, on_event, l, free,
-						     VIR_CONNECT_DOMAIN_QEMU_MONITOR_EVENT_REGISTER_REGEX) >= 0)
-		return 0;
+	events = virConnectDomainQemuMonitorEventRegister(conn, NULL, EVENTS, on_event, l, free,
+							  VIR_CONNECT_DOMAIN_QEMU_MONITOR_EVENT_REGISTER_REGEX);
+	if (events >= 0)
+		return events;
 	free(l);
 	return -EIO;
+}
+
+void vmp_domain_events_end(virConnectPtr conn, int events)
+{
+	virConnectDomainQemuMonitorEventDeregister(conn, events);
 }

@@ -65,9 +65,12 @@ int vmp_domain_qmp(virConnectPtr conn, const struct vmp_domain *d, const char *c
 /**
  * vmp_domain_events() - Have @changed called when the agent's port opens or closes, memory comes or goes, or a
  * guest goes on after it stood still: in any domain, from virEventRunDefaultImpl().
- * Return: 0 or -EIO; not told.
+ * Return: what vmp_domain_events_end() takes, or -EIO; not told.
  */
 int vmp_domain_events(virConnectPtr conn, void (*changed)(void *arg), void *arg);
+
+/** vmp_domain_events_end() - No more of these; what keeps the connection in memory when it is closed, dead or not. */
+void vmp_domain_events_end(virConnectPtr conn, int events);
 
 /** vmp_libvirt_missing() - What the loader said of libvirt's libraries; NULL where it found what was asked for. */
 const char *vmp_libvirt_missing(void);

@@ -63,6 +63,7 @@ FORWARD(LIBVIRT_QEMU, int, -1, virConnectDomainQemuMonitorEventRegister,
 	(virConnectPtr conn, virDomainPtr dom, const char *event, virConnectDomainQemuMonitorEventCallback cb, void *opaque,
 	 virFreeCallback freecb, unsigned int flags),
 	(conn, dom, event, cb, opaque, freecb, flags))
+FORWARD(LIBVIRT_QEMU, int, -1, virConnectDomainQemuMonitorEventDeregister, (virConnectPtr conn, int events), (conn, events))
 FORWARD(LIBVIRT, int, -1, virEventRegisterDefaultImpl, (void), ())
 FORWARD(LIBVIRT, int, -1, virEventRunDefaultImpl, (void), ())
 FORWARD(LIBVIRT, int, -1, virEventAddHandle,

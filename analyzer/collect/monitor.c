@@ -64,7 +64,7 @@ struct helper {
 	int fd;
 	const char *uri;
 	virConnectPtr conn;
-	int hears;		/* libvirt tells changes by this connection */
+	int events;		/* libvirt tells changes by this connection; -1 it does not */
 	int news;		/* there was one */
 	struct vmp_monitor_answer answer;
 };
@@ -81,9 +81,11 @@ static void look_at_connection(struct helper *h)
 {
 	if (!h->conn || virConnectIsAlive(h->conn) == 1)
 		return;
+	if (h->events >= 0)
+		vmp_domain_events_end(h->conn, h->events);
 	virConnectClose(h->conn);
 	h->conn = NULL;
-	h->hears = 0;
+	h->events = -1;
 	h->news = 1;
 }
 
@@ -97,10 +99,10 @@ static void answer(struct helper *h, const struct vmp_monitor_question *q)
 	look_at_connection(h);
 	if (!h->conn) {
 		h->conn = vmp_libvirt_open(h->uri);
-		h->hears = h->conn && !vmp_domain_events(h->conn, on_change, h);
+		h->events = h->conn ? vmp_domain_events(h->conn, on_change, h) : -1;
 	}
 	a->err = h->conn ? 0 : -ENOTCONN;
-	a->hears = h->hears;
+	a->hears = h->events >= 0;
 	if (a->err)
 		return;
 	if (q->what == VMP_MONITOR_QMP)
@@ -126,7 +128,7 @@ static int tell_news(struct helper *h)
 	h->news = 0;
 	memset(&h->answer, 0, offsetof(struct vmp_monitor_answer, text));
 	h->answer.what = VMP_MONITOR_NEWS;
-	h->answer.hears = h->hears;
+	h->answer.hears = h->events >= 0;
 	return tell(h);
 }
 
@@ -146,6 +148,7 @@ static void helper(int fd, const char *uri)
 
 	h.fd = fd;
 	h.uri = uri;
+	h.events = -1;
 	vmp_log_set(say_nothing, NULL);
 	if (virEventRegisterDefaultImpl() ||
 	    virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, ignore_handle, NULL, NULL) < 0)
