@@ -7,7 +7,7 @@
 
 #define EVENTS	4	/* that may overflow before one interrupt */
 #define NAME	"vmprof-exact "
-#define VERSION	"4"
+#define VERSION	"5"
 
 /* Take a word off a line; 0 when it is not there. */
 static int word(char **line, const char *expected)
@@ -54,7 +54,11 @@ static int on_space(struct exact *x, char *line, uint32_t base)
 
 	nr = strtoull(line, &end, 10);
 	line = end + (*end == ' ');
-	if (who(&line, &s.flags) || !x->cpus.nr || base + nr != (uint64_t)x->spaces.nr + 1)
+	if (word(&line, "host nmi"))
+		s.flags = EXACT_NMI;
+	else if (who(&line, &s.flags))
+		return -EBADMSG;
+	if (!x->cpus.nr || base + nr != (uint64_t)x->spaces.nr + 1)
 		return -EBADMSG;
 	if (word(&line, "counting"))
 		s.flags |= EXACT_COUNTING;

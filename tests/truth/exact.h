@@ -14,6 +14,7 @@
 #define EXACT_USER	(1U << 0)
 #define EXACT_GUEST	(1U << 1)
 #define EXACT_COUNTING	(1U << 2)	/* a counter ran; spaces only */
+#define EXACT_NMI	(1U << 3)	/* the host's kernel, from an NMI to its IRET; spaces only */
 
 #define EXACT_NO_EXIT	UINT64_MAX
 

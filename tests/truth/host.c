@@ -63,7 +63,7 @@ static int ran(struct host *h, uint32_t name, int kvm, const struct exact_space 
 		return -ENOMEM;
 	f = &h->kernel_functions.v[known ? *known : h->kernel_functions.nr - 1];
 	f->cycles += cycles;
-	f->nmi += s->exit == EXIT_NMI ? cycles : 0;
+	f->nmi += s->exit == EXIT_NMI || s->flags & EXACT_NMI ? cycles : 0;
 	return 0;
 }
 
@@ -144,8 +144,7 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	uint32_t function;
 	int err, kvm;
 
-	h->of_guest += s->mode == VMPROF_MODE_GUEST;
-	h->of_host += s->mode != VMPROF_MODE_GUEST;
+	h->all++;
 	if (s->mode == VMPROF_MODE_VMM_USER || s->mode == VMPROF_MODE_OTHER_USER)
 		return vote(h, m, s, o->cr3);
 	if (s->mode == VMPROF_MODE_GUEST)

@@ -24,7 +24,7 @@ struct host_share {
 struct host_function {
 	uint32_t name;			/* a string number */
 	uint64_t cycles;		/* exact, as cycles_at */
-	uint64_t nmi;			/* of them, after a #VMEXIT by an NMI */
+	uint64_t nmi;			/* of them, after a #VMEXIT by an NMI, or from an NMI to its IRET */
 	uint64_t samples;		/* of the session's event */
 };
 
@@ -48,7 +48,7 @@ struct host {
 	struct vmp_hash places;	/* address -> function * 2, and 1 in KVM's modules */
 	struct vmp_hash ran;	/* functions of the kernel with an exact count: their place in kernel_functions, or UINT32_MAX */
 	VMP_VEC(struct host_function) kernel_functions;
-	uint64_t of_guest, of_host;	/* samples, of either event */
+	uint64_t all;		/* samples, of either event */
 	uint64_t kernel, ghosts;	/* the kernel's samples, of either event; in functions that did not run */
 };
 

@@ -24,7 +24,6 @@
 #define KVM_SHARE_MIN	0.01
 #define PROC_SHARE_MIN	0.05	/* short-lived processes are many, and take over each other's CR3s */
 #define KERNEL_SHARE_MIN	0.01	/* of the host's kernel's cycles outside of KVM; smaller ones are not asked about */
-#define NMI_SPREAD	1.5	/* what the path of an NMI takes where it interrupts the host, of what it takes after a #VMEXIT */
 
 #define LOOSE_MAX	5	/* per cent of QEMU's samples in KVM's code may be without a vCPU ... */
 #define LOOSE_FEW	10	/* ... and so many: it loads one, puts it away, and raises interrupts from another thread */
@@ -33,7 +32,7 @@
 /* What the scheduler counts, and a bit: it was asked just inside the window's beginning and just behind its end */
 #define NOT_STEAL_MAX(waited)	(0.02 + (waited))
 
-#define NEIGHBOURS_OFF	0.05	/* of what the VMs ran: the scheduler counts time, samples are of cycles */
+#define NEIGHBOURS_OFF	0.05	/* of the time that the VMs ran: samples stand for time, the scheduler counts it */
 
 #define RESIDENCES_MIN	5	/* of user code on CR3s that had several owners: an idle guest had 11 */
 #define RESOLUTION_US	5000	/* an axis that is off by more than that, either way, has to be seen: 200 to 2,400 would be, the longer the slower the emulator is */
@@ -146,15 +145,14 @@ static int compare_whole(const struct join *j, const struct host_share *v, uint3
 
 /*
  * How likely a function of the host's kernel has as few samples as it has, or as many.  All it ran could be
- * sampled but for what it did from an overflow to where the handler stops the counters: at most all that it did after
- * an NMI's #VMEXIT, and as much for each overflow of the host's.  @late: that part of the interrupts came while a sample was handled.
+ * sampled but for what it did from an overflow to the return from its NMI: at most all that it did after an NMI's
+ * #VMEXIT, and from an NMI to its IRET.  @late: that part of the interrupts came while a sample was handled.
  */
 static double chance_of(const struct join *j, const struct host_function *f, double late)
 {
 	const struct host *h = &j->host;
-	const double period = (double)j->model->meta.period, n = (double)(h->of_guest + h->of_host);
-	const double blind = h->of_guest ? (double)f->nmi * (1 + NMI_SPREAD * (double)h->of_host / (double)h->of_guest) : 0;
-	const double cycles = (double)f->cycles, least = fmax(cycles - blind, 0) / period * (1 - late);
+	const double period = (double)j->model->meta.period, n = (double)h->all;
+	const double cycles = (double)f->cycles, least = (cycles - (double)f->nmi) / period * (1 - late);
 	const double most = cycles / (period - BLIND) / (1 - late), got = (double)f->samples;
 
 	printf("  %8.3f %17" PRIu64 " %10.1f %9.1f", 100 * cycles / (double)j->cycles, f->samples, least, most);
@@ -304,14 +302,14 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 void judge_neighbours(const struct join *j, double waited)
 {
 	const struct neighbours *n = &j->neighbours;
-	const double ran = n->ran ? (double)n->ran : 1, least = (double)n->steal / ran;
-	const double most = least + (double)(n->steal - n->second) / ran;
+	const double ran = n->ran.ticks ? (double)n->ran.ticks : 1, least = (double)n->steal.ticks / ran;
+	const double most = least + (double)(n->steal.ticks - n->second.ticks) / ran;
 
-	verdict_never(!!n->stray, n->second && waited >= least - NEIGHBOURS_OFF && waited <= most + NEIGHBOURS_OFF,
+	verdict_never(!!n->stray, n->second.samples && waited >= least - NEIGHBOURS_OFF && waited <= most + NEIGHBOURS_OFF,
 		      "steal of one VM by another is exact",
-		      "%" PRIu64 " samples beside the VMs' own %" PRIu64 ", and %" PRIu64 " beside other tasks, had a vCPU wait: %.2f %%, or up to "
-		      "%.2f %% if two did there; by the scheduler it were %.2f %%, to %g %%; %" PRIu64 " are beside no sample of another VM",
-		      n->second, n->ran, n->steal - n->second, 100 * least, 100 * most, 100 * waited, 100 * NEIGHBOURS_OFF, n->stray);
+		      "%" PRIu64 " samples beside the VMs' own %" PRIu64 ", and %" PRIu64 " beside other tasks, had a vCPU wait: %.2f %% of the time, "
+		      "or up to %.2f %% if two did there; by the scheduler it were %.2f %%, to %g %%; %" PRIu64 " are beside no sample of another VM",
+		      n->second.samples, n->ran.samples, n->steal.samples - n->second.samples, 100 * least, 100 * most, 100 * waited, 100 * NEIGHBOURS_OFF, n->stray);
 }
 
 static double us_of(const struct join *j, uint64_t ticks)

@@ -7,13 +7,23 @@
 
 #define NEIGHBOURS_PCPUS	64	/* an emulated host has fewer */
 
+/* Samples, and the host ticks that they stand for: those since the sample before on the same pCPU */
+struct neighbours_count {
+	uint64_t samples, ticks;
+};
+
+struct neighbours_pcpu {
+	/* a second one, whose first has to follow; TSC 0: none. A ring may be stored up to it, and another one before the rest. */
+	struct vmprof_sample second;
+	uint64_t tsc, ticks;		/* the last sample that counts, 0 none; what it stands for */
+};
+
 struct neighbours {
-	uint64_t ran;		/* samples of the chosen VMs' own tasks */
-	uint64_t steal;		/* of one of their vCPUs, by whomever ... */
-	uint64_t second;	/* ... by another chosen VM: beside that one's own sample */
-	uint64_t stray;		/* of them without that sample, or of no other VM */
-	/* by pCPU: a second one, whose first has to follow; TSC 0: none. A ring may be stored up to it, and another one before the rest. */
-	struct vmprof_sample last[NEIGHBOURS_PCPUS];
+	struct neighbours_count ran;	/* the chosen VMs' own tasks */
+	struct neighbours_count steal;	/* of one of their vCPUs, by whomever ... */
+	struct neighbours_count second;	/* ... by another chosen VM: beside that one's own sample */
+	uint64_t stray;			/* of these without that sample, or of no other VM */
+	struct neighbours_pcpu pcpus[NEIGHBOURS_PCPUS];
 };
 
 /** neighbours_is_second() - Is it the second record of an overflow? */

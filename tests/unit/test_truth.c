@@ -54,12 +54,13 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 4\n"
+	"vmprof-exact 5\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
+	"space 3 host nmi counting 0x0 0x0 0x61 2000 3000\n"
 	"overflow 2100 guest guest user due 0x5000 0x7000 0x61 0x401000 0x7f00\n"
 	"overflow 2200 host host kernel held 0x8000 0x0 0x7c 0xffffffff81000000 0x0\n"
 	"block 2 0x401000 12 30 90 31 94 3 6 2 8\n"
@@ -99,11 +100,12 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.exits.v[0].count, 7);
 	assert_int_equal(x.injected, 100);
 	assert_int_equal(x.behind, 7);
-	assert_int_equal(x.spaces.nr, 3);
+	assert_int_equal(x.spaces.nr, 4);
 	assert_int_equal(x.spaces.v[0].flags, 0);
 	assert_int_equal(x.spaces.v[1].flags, EXACT_GUEST | EXACT_USER | EXACT_COUNTING);
 	assert_int_equal(x.spaces.v[1].cr3, 0x5000);
-	assert_int_equal(x.spaces.v[2].cpu, 1);
+	assert_int_equal(x.spaces.v[2].flags, EXACT_NMI | EXACT_COUNTING);
+	assert_int_equal(x.spaces.v[3].cpu, 1);
 	assert_int_equal(x.overflows.nr, 2);
 	assert_int_equal(x.overflows.v[0].pc, 0x401000);
 	assert_int_equal(x.overflows.v[0].fs, 0x7f00);
@@ -116,7 +118,7 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.blocks.v[0].led[0], 6);
 	assert_int_equal(x.blocks.v[0].entries[1], 2);
 	assert_int_equal(x.blocks.v[0].led[1], 8);
-	assert_int_equal(x.blocks.v[1].space, 2);	/* numbers begin anew on each CPU */
+	assert_int_equal(x.blocks.v[1].space, 3);	/* numbers begin anew on each CPU */
 	exact_free(&x);
 	assert_int_equal(exact_read(&x, "/nonexistent"), -ENOENT);
 }
@@ -125,7 +127,7 @@ static void test_exact_read(void **state)
 static void test_exact_large(void **state)
 {
 	static const char large[] =
-		"vmprof-exact 4\n"
+		"vmprof-exact 5\n"
 		"cpu 0 1000 9000\n"
 		"space 1 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
 		"block 1 0x401000 12 8589934597 90 4294967296 4294967295 3 6 2 8\n"
@@ -171,6 +173,7 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1\n", "cpu 0 1 2 3\n", "block 1 0x1 1 1 1 1 1 0 0 0 0\n",
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
+		"cpu 0 1 2\nspace 1 guest nmi quiet 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host nmi due 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
 		"overflow 1 host host user due 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user due 0 0 0 0 0\n",
 		"cpu 0 1 2\noverflow 1 host host user due 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host user 0 0 0 0 0\n",
@@ -183,7 +186,7 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 4\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 5\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
 }
@@ -191,14 +194,14 @@ static void test_exact_nonsense(void **state)
 /* What an emulator of another series wrote is refused, and not as a file that is cut */
 static void test_exact_version(void **state)
 {
-	static const char *const others[] = { "vmprof-exact 3\nend\n", "vmprof-exact 40\nend\n", "vmprof-exact \nend\n" };
+	static const char *const others[] = { "vmprof-exact 4\nend\n", "vmprof-exact 50\nend\n", "vmprof-exact \nend\n" };
 	struct exact x;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_int_equal(read_text(&x, others[i], strlen(others[i])), -EPROTO);
-	assert_non_null(strstr(exact_why(-EPROTO), "version 4"));
+	assert_non_null(strstr(exact_why(-EPROTO), "version 5"));
 	assert_non_null(strstr(exact_why(-EBADMSG), "cut"));
 	assert_string_equal(exact_why(-ENOENT), strerror(ENOENT));
 }
@@ -245,7 +248,7 @@ static void test_overflow_too_old(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 4\ncpu 0 1000 9000\n"
+		"vmprof-exact 5\ncpu 0 1000 9000\n"
 		"overflow 2100 host host kernel due 0x8000 0x0 0x7c 0x10 0x0\n"
 		"overflow 2101 guest guest user due 0x5000 0x7000 0x61 0x11 0x0\n"
 		"overflow 2102 host host kernel due 0x8000 0x0 0x7c 0x12 0x0\n"
