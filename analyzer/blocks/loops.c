@@ -237,9 +237,13 @@ static int is_kernel(const struct work *w, uint32_t p)
 	return x->object != VMP_NONE && w->set->points.objects.v[x->object].kernel;
 }
 
-/* syscall, sysenter, int 0x80 */
-static int is_system_call(const uint8_t *code)
+int vmp_loops_behind_system_call(const struct vmp_set *set, const struct vmp_point *to)
 {
+	size_t len;
+	const uint8_t *code = vmp_points_code(&set->points, to->object, to->addr - 2, &len);
+
+	if (!code || len < 2)
+		return 0;
 	return code[0] == 0x0f ? code[1] == 0x05 || code[1] == 0x34 : code[0] == 0xcd && code[1] == 0x80;
 }
 
@@ -247,13 +251,10 @@ static int is_system_call(const uint8_t *code)
 static int resumes(const struct work *w, const struct vmp_unit *u)
 {
 	const struct vmp_point *to = point(w, u->next);
-	const uint8_t *code;
-	size_t len;
 
 	if (u->flow != VMP_FLOW_SYSRET && !(u->end != VMP_NONE && is_kernel(w, u->end) && !is_kernel(w, u->next)))
 		return 0;
-	code = vmp_points_code(&w->set->points, to->object, to->addr - 2, &len);
-	return !(code && len >= 2 && is_system_call(code));
+	return !vmp_loops_behind_system_call(w->set, to);
 }
 
 static void count_entries(const struct work *w, const struct vmp_loop *l, struct figures *f)

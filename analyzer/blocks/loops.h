@@ -43,4 +43,7 @@ struct vmp_loops {
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e);
 void vmp_loops_destroy(struct vmp_loops *l);
 
+/** vmp_loops_behind_system_call() - Is a place right behind an instruction that calls the kernel? Then what comes back there goes on. */
+int vmp_loops_behind_system_call(const struct vmp_set *set, const struct vmp_point *to);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/resolve.h"
+#include "owner.h"
 
 /*
  * From an overflow to its sample: some thousand instructions, for so long is an NMI held back. But the
@@ -94,7 +95,7 @@ static void hit_of(const struct join *j, const struct exact_space *s, uint32_t v
 		hit->era = vmp_kernel_era(&m->boots.v[hit->epoch].kernel, s->last_tsc, &valid);
 	if (hit->kind != VMP_KIND_GUEST_USER)
 		return;
-	hit->image = vmp_space_owner(space, s->cr3, s->last_tsc);
+	hit->image = owner_of(m, s);
 	if (hit->image != VMP_NONE)
 		hit->version = vmp_space_version(space, hit->image, s->last_tsc);
 }

@@ -94,8 +94,14 @@ static int count_loop(const struct pieces *p, const struct vmp_loop *l, struct c
 			continue;
 		from = point(p, u->end);
 		to = point(p, u->next);
-		if (to->object != h->object || to->addr < h->addr || to->addr > l->end || is_resumed(p, u))
+		if (to->object != h->object || to->addr < h->addr || to->addr > l->end)
 			continue;
+		if (is_resumed(p, u)) {
+			/* an entry, of which the emulator's counts do not tell how often */
+			if (to->addr == h->addr && vmp_loops_behind_system_call(p->set, to))
+				return 0;
+			continue;
+		}
 		inside = from->object == h->object && from->addr >= h->addr && from->addr <= l->end;
 		if (to->addr == h->addr && !is_known(p, i)) {
 			n = from->object == h->object ? taken(p, u) : -1;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "owner.h"
+
 #define FEW_RUNS	10	/* that branched, of an instruction: what is left of it is not known */
 
 static uint64_t place(uint32_t object, uint64_t addr, uint32_t size)
@@ -46,7 +48,7 @@ static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vm
 		from->era = vmp_kernel_era(&vm->boots.v[from->epoch].kernel, s->last_tsc, &valid);
 	if (from->kind == VMP_KIND_GUEST_KERNEL)
 		return from->epoch != VMP_NONE;
-	from->image = vmp_space_owner(space, s->cr3, s->last_tsc);
+	from->image = owner_of(vm, s);
 	if (from->image == VMP_NONE)
 		return 0;
 	from->version = vmp_space_version(space, from->image, s->last_tsc);
