@@ -151,6 +151,8 @@ static void text(const struct branch_data *d, const struct branch_args *a, const
 	else
 		puts("\nNone.");
 	vmp_about_notes(stdout, d->set, d->estimates);
+	if (a->spread && s->nr_rows)
+		vmp_about_spread(stdout, d->estimates);
 }
 
 int branch_print(const struct branch_data *d, const struct branch_args *a, struct vmp_sheet *s, const char *name,

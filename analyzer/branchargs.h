@@ -14,6 +14,7 @@ struct branch_args {
 	struct vmp_set_choice choice;
 	const char *sysroot, *vcpu, *pid, *color, *limit, *sort, *module, *function, *filter_text;
 	int json, csv, no_pager;
+	int spread;			/* rows have percentiles */
 	struct vmp_look look;
 	uint64_t rows;			/* to be shown, 0 all */
 	struct vmp_filter *filter;

@@ -204,7 +204,7 @@ static int show(const struct branch_data *d, const void *arg)
 
 int cmd_blocks(int argc, char **argv)
 {
-	struct branch_args a = { 0 };
+	struct branch_args a = { .spread = 1 };
 	const struct vmp_opt opts[] = {
 		BRANCH_SAMPLES(&a),
 		BRANCH_ROWS(&a),

@@ -142,8 +142,6 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	fputc('\n', out);
 	if (e->source == VMP_SOURCE_CPI)
 		fputs("    the share of time needs the event cycles, and samples with counters\n", out);
-	fprintf(out, "  p50, p95: of the cycles in single windows, by %s\n",
-		vmp_estimate_spread(e) == VMP_SOURCE_LBR ? "the processor" : "equation 1");
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
@@ -189,6 +187,12 @@ void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_esti
 		fprintf(out, "  %" PRIu64 " samples have no kernel branches: a switch of address spaces is seen only where the driver met another CR3\n",
 			t->user_only);
 	records(out, set);
+}
+
+void vmp_about_spread(FILE *out, const struct vmp_estimates *e)
+{
+	fprintf(out, "  p50, p95: of the cycles in single windows, by %s\n",
+		vmp_estimate_spread(e) == VMP_SOURCE_LBR ? "the processor" : "equation 1");
 }
 
 static void count(FILE *out, const char *key, uint64_t n)

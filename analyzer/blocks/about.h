@@ -13,6 +13,9 @@ void vmp_about_head(FILE *out, const struct vmp_set *set, const char *path);
 /** vmp_about_notes() - What limits the figures.  @e: NULL, there are none: branches themselves are shown. */
 void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_estimates *e);
 
+/** vmp_about_spread() - One more note, where percentiles are shown: of what they are. */
+void vmp_about_spread(FILE *out, const struct vmp_estimates *e);
+
 /** vmp_about_left_out() - What of the branches is not used, by cause; nothing where all are. */
 void vmp_about_left_out(FILE *out, const struct vmp_set *set);
 

@@ -190,6 +190,7 @@ json 'all(0.1 * d["loops"][0][k] < d["loops"][0][k + "_error"] < d["loops"][0][k
 ok $? "with the errors of its iterations and entries, which hold what is in doubt by branches alone, and of its trips"
 json 'd["loops"][1]["trips"] is None'; ok $? "nobody saw the outer one entered"
 run loops "$capture" && grep -qE '^ *%Time .* Trips +\+- +Cycles +\+- +Iterations +\+- +Entries +\+- ' "$tmp/out"; ok $? "the text has each error beside its figure"
+! grep -q p50 "$tmp/out"; ok $? "... and says nothing of percentiles, which it does not show"
 run timeline --from 100us --limit 12 "$capture"; ok $? "vmprof timeline"
 [ "$(grep -c ' vCPU 0 ' "$tmp/out")" = 12 ] && grep -q 'main 1009..1015 x15 (' "$tmp/out" && grep -q '3971 more samples' "$tmp/err"
 ok $? "a line for each sample, and how many more there are"
