@@ -67,7 +67,7 @@ static int is_asked(const struct vmp_set *set, const struct vmp_block_code *b, i
 struct candidate {
 	uint32_t block;
 	double exact;		/* cycles of a run; 0: not known */
-	double samples;		/* that its runs ask for, by these cycles: of those that it has, chance has made some the hottest */
+	double samples;		/* that these ask for, by as exact runs: of those that it has, and of its runs, chance has made some the hottest */
 };
 
 static int hotter(const void *pa, const void *pb)
@@ -77,14 +77,15 @@ static int hotter(const void *pa, const void *pb)
 	return a->samples < b->samples ? 1 : a->samples > b->samples ? -1 : a->block < b->block ? -1 : 1;
 }
 
-/* Where the exact cycles or the runs are not known: the samples that it has */
+/* Where the exact cycles are not known: the samples that it has; where the runs are not, by those that it says */
 static void look_at(const struct pieces *p, const struct vmp_estimates *e, struct candidate *c)
 {
 	const struct vmp_estimate *s = &e->block[c->block];
-	double exact;
+	double exact, runs;
 
-	c->exact = pieces_block(p, &p->set->blocks.v[c->block], &exact) ? exact : 0;
-	c->samples = c->exact > 0 && s->executions > 0 && e->period > 0 ? s->executions * c->exact / e->period : s->samples;
+	c->exact = pieces_block(p, &p->set->blocks.v[c->block], &exact, &runs) ? exact : 0;
+	runs = isnan(runs) ? s->executions : runs;
+	c->samples = c->exact > 0 && runs >= 0 && e->period > 0 ? runs * c->exact / e->period : s->samples;
 }
 
 static void print_block(const struct vmp_set *set, const struct vmp_model *m, const struct vmp_block_code *b,
@@ -196,13 +197,13 @@ struct of_function {
 
 static void add_of_function(struct of_function *f, struct pieces *p, const struct vmp_block_code *b, const struct vmp_estimate *e)
 {
-	double error = e->executions_error, exact;
+	double error = e->executions_error, exact, runs;
 
 	f->cycles += e->executions * e->cycles[e->source];
 	f->samples += e->samples;
 	f->run_insns += e->executions * b->insns;
 	f->blocks++;
-	if (!pieces_block(p, b, &exact))
+	if (!pieces_block(p, b, &exact, &runs))
 		return;
 	f->run_cycles += e->executions * exact;
 	f->run_variance += isnan(error) ? 0 : error * error * exact * exact;

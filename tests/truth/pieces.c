@@ -3,6 +3,7 @@
 #include "pieces.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "owner.h"
 
@@ -176,7 +177,16 @@ static double last_cost(const struct pieces *p, uint32_t object, uint64_t behind
 	return e->cycles / e->runs;
 }
 
-int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double *cost)
+/* The part of the runs of the instruction before an address that branched, or did not */
+static double part_of(const struct pieces *p, uint32_t object, uint64_t behind, int branches)
+{
+	const struct ending *e = &p->endings.v[*vmp_hash_find(&p->by_end, place(object, behind, 0))];
+	const double line = e->entries < e->runs ? e->entries / e->runs : 1;
+
+	return branches ? 1 - line : line;
+}
+
+int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double *cost, double *runs)
 {
 	/* an interrupt came instead of the instruction where it ends */
 	const int whole_end = b->flow != VMP_FLOW_ON;
@@ -186,6 +196,7 @@ int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double 
 	uint64_t addr = start->addr;
 
 	*cost = 0;
+	*runs = NAN;
 	while (addr < until) {
 		const uint32_t *i = vmp_hash_find(&p->by_start, place(start->object, addr, 0));
 		const struct piece *piece = i ? &p->all.v[*i] : NULL;
@@ -194,13 +205,17 @@ int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double 
 
 		if (!piece || !piece->insns || !piece->has)
 			return 0;
+		if (addr == start->addr && whole_end)
+			*runs = (double)piece->entries[1];
 		part = goes_on ? piece->has : insns_until(p->set, start->object, addr, until);
 		if (!part)
 			return 0;
 		if (piece->has > 1)
 			*cost += cycles_within(piece) / runs_of(piece) * (part < piece->has ? part : part - 1) / (piece->has - 1);
-		if (part == piece->has)
+		if (part == piece->has) {
 			*cost += last_cost(p, start->object, addr + piece->size, !goes_on && whole_end);
+			*runs *= part_of(p, start->object, addr + piece->size, !goes_on && whole_end);
+		}
 		addr += piece->size;
 	}
 	return *cost > 0;

@@ -40,8 +40,14 @@ struct pieces {
 int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x);
 void pieces_free(struct pieces *p);
 
-/** pieces_block() - @cost: cycles of a run of a block.  Return: 1, 0 where a piece of it never ran or has no code. */
-int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double *cost);
+/**
+ * pieces_block() - What the emulator says of a block.
+ * @cost: Cycles of a run.
+ * @runs: How many there were, if none of the branches in it depends on those before: of the branches that led to where it begins,
+ *        those behind which no branch was taken but the last. What an interrupt broke off has runs that nobody counted: NAN.
+ * Return: 1, 0 where a piece of it never ran or has no code.
+ */
+int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double *cost, double *runs);
 
 /** pieces_runs() - How often the instruction at an address ran. */
 double pieces_runs(const struct pieces *p, uint32_t object, uint64_t addr);
