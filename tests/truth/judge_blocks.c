@@ -112,7 +112,8 @@ struct tally {
 static void tally_block(struct tally *t, const struct vmp_estimate *s, double exact, double samples, const struct bounds *asked)
 {
 	double cycles = s->cycles[s->source], equation1 = s->cycles[VMP_SOURCE_CPI];
-	double error = s->source != VMP_SOURCE_TIME ? 0 : isnan(s->error) ? INFINITY : s->error;	/* infinite: not known */
+	/* infinite: not known. Of eight groups it can come out next to nothing: no block is known better than by its samples */
+	double error = s->source != VMP_SOURCE_TIME ? 0 : isnan(s->error) ? INFINITY : fmax(s->error, exact / sqrt(samples));
 	double off = cycles / exact - 1, more = fabs(cycles - exact) - CYCLES_OFF * exact, part;
 
 	t->shown++;
@@ -127,7 +128,6 @@ static void tally_block(struct tally *t, const struct vmp_estimate *s, double ex
 	t->off1 += isnan(equation1) ? 0 : fabs(equation1 / exact - 1);
 	if (samples < asked->mean_samples)
 		return;
-	/* of eight groups an error can come out next to nothing: no block is known better than by its samples */
 	part = fmax(error / exact, 1 / sqrt(samples));
 	t->weights += 1 / (part * part);
 	t->weighed += off / (part * part);
