@@ -248,6 +248,8 @@ void vmp_monitor_stop(struct vmp_monitor *m)
 		return;
 	close(m->fd);
 	m->fd = -1;
+	m->asked_ns = 0;
+	m->hears = 0;
 	if (m->pid <= 0)
 		return;		/* 0 would be all of our own group */
 	kill(m->pid, SIGKILL);
