@@ -30,7 +30,7 @@ static unsigned int draw(struct fuzz_worker *w)
 static unsigned long other(struct fuzz_worker *w)
 {
 	uint64_t r = fuzz_any(w);
-	unsigned long request = r % 4 ? fuzz_relative(w, requests[(r >> 8) % 6]) : (uint32_t)(r >> 8);
+	unsigned long request = r % 4 ? fuzz_relative(w, requests[(r >> 8) % (sizeof(requests) / sizeof(requests[0]))]) : (uint32_t)(r >> 8);
 
 	return request == VMPG_IOC_START || request == VMPG_IOC_STOP || request == VMPG_IOC_SNAPSHOT ? 0 : request;
 }
