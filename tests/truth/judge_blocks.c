@@ -29,7 +29,7 @@
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 #define FUNCTION_OFF	0.01	/* of a function's time, and of its runs, all its blocks together */
 
-/* What is asked of the blocks of a session: by twelve of the cases' */
+/* What is asked of the blocks of a session, by how sessions of the cases came out */
 static const struct bounds {
 	double unsure;		/* of its cycles: with a larger error a block is held against that error alone */
 	uint32_t known;		/* blocks with less than that, or as many as were asked for */
