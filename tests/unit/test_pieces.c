@@ -14,11 +14,12 @@
 #define TWIN_BASE	0x7f1300000000ULL	/* ... and the same code in another file */
 #define EXITS		15000			/* when it exits: a third process has its CR3 then */
 
-enum { OURS, OTHERS, NEXTS, NOBODYS, QUIET, HOSTS, KERNEL, SPACES };
+enum { OURS, OTHERS, ENDED, NEXTS, NOBODYS, QUIET, HOSTS, KERNEL, SPACES };
 
 static const struct exact_space spaces[SPACES] = {
 	[OURS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, PROG_CR3, 0, EXACT_NO_EXIT, 10000, 20000 },
 	[OTHERS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, OTHER_CR3, 0, EXACT_NO_EXIT, 10000, EXITS - 1000 },
+	[ENDED] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, OTHER_CR3, 0, EXACT_NO_EXIT, EXITS + 10, EXITS + 50 },	/* nobody told whose */
 	[NEXTS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, OTHER_CR3, 0, EXACT_NO_EXIT, EXITS - 500, EXITS + 1000 },
 	[NOBODYS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, PROG_CR3 + 0x9000, 0, EXACT_NO_EXIT, 10000, 20000 },
 	[QUIET] = { 0, EXACT_GUEST | EXACT_USER, PROG_CR3, 0, EXACT_NO_EXIT, 10000, 20000 },
@@ -415,7 +416,7 @@ static void test_other_file(void **state)
 static void test_left_out(void **state)
 {
 	static const struct { uint32_t space; uint64_t base; } others[] = {
-		{ QUIET, PROG_BASE }, { HOSTS, PROG_BASE }, { NOBODYS, PROG_BASE }, { NEXTS, OTHER_BASE },
+		{ QUIET, PROG_BASE }, { HOSTS, PROG_BASE }, { NOBODYS, PROG_BASE }, { ENDED, OTHER_BASE }, { NEXTS, OTHER_BASE },
 	};
 	static const struct counts bad = { 0, 4, 70000, 1, 1, { 1, 1 }, { 0, 0 } };
 	static const struct counts bad_too = { 9, 11, 1, 1, 1, { 1, 0 }, { 0, 0 } };
