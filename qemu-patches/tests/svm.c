@@ -25,6 +25,7 @@ static void segment(u32 ofs, u16 selector, u16 attrib)
 	set64(ofs + 8, 0);
 }
 
+#define TSC_OFFSET	0x050
 #define EXITCODE	0x070
 #define RIP		0x578
 
@@ -134,6 +135,7 @@ void test_counted(void)
 	wrmsr(VM_HSAVE_PA, (u32)hsave);
 	for (n = 0; n < 3; n++) {
 		setup();
+		set64(TSC_OFFSET, n < 2 ? 0x1000 : -0x2000);
 		enter_guest((u32)vmcb);
 	}
 	loop2(100000);

@@ -87,3 +87,19 @@ void axis_residence(struct axis *a, const struct vmp_space *space, const struct 
 	}
 	hold_end(a, space, spans, s);
 }
+
+/* As soon as it was it is known, as an event would be */
+static void clock_at(struct axis *a, const struct vmp_clock *clock, uint64_t tsc, uint64_t offset)
+{
+	const uint64_t host = vmp_clock_to_host(clock, tsc + offset, 0, tsc + 1);
+	const uint64_t off = host > tsc ? host - tsc : tsc - host;
+
+	a->clock_worst = off > a->clock_worst ? off : a->clock_worst;
+}
+
+void axis_clock(struct axis *a, const struct vmp_clock *clock, const struct exact_clock *c)
+{
+	a->clocks++;
+	clock_at(a, clock, c->first_tsc, c->offset);
+	clock_at(a, clock, c->last_tsc, c->offset);
+}

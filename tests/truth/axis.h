@@ -7,6 +7,9 @@
  * from when to when user code ran on the CR3 without a change: no hand-over can
  * lie in the middle of that, and no process can call exec or end before its own user code
  * does.  How deep one lies is an error of the time axis.
+ *
+ * And it knows by how much a guest's clock differed from the host's each time that it
+ * was entered: what the guest's clock said then has to lead back to that time.
  */
 #ifndef TRUTH_AXIS_H
 #define TRUTH_AXIS_H
@@ -21,10 +24,15 @@ struct axis {
 	uint64_t inside;	/* hand-overs in the middle of one, and such ends before its own */
 	uint64_t worst;		/* ticks to the nearer end, of the deepest */
 	uint64_t late, early;	/* ticks by which the axis would have to be off that way for one to lie inside; 0 never */
+	uint64_t clocks;	/* offsets that a guest's clock had, each CPU's own */
+	uint64_t clock_worst;	/* ticks by which what such a clock said led elsewhere, at the first entry with it or the last */
 };
 
 /** axis_residence() - Hold a VM's residence of user code against its hand-overs. */
 void axis_residence(struct axis *a, const struct vmp_space *space, const struct vmp_clock *clock,
 		    const struct exact_space *s);
+
+/** axis_clock() - Hold a VM's clock against the one that the guest had. */
+void axis_clock(struct axis *a, const struct vmp_clock *clock, const struct exact_clock *c);
 
 #endif

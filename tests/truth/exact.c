@@ -7,7 +7,7 @@
 
 #define EVENTS	4	/* that may overflow before one interrupt */
 #define NAME	"vmprof-exact "
-#define VERSION	"5"
+#define VERSION	"6"
 
 /* Take a word off a line; 0 when it is not there. */
 static int word(char **line, const char *expected)
@@ -175,6 +175,17 @@ static int on_injected(struct exact *x, const char *line)
 	return 0;
 }
 
+static int on_clock(struct exact *x, const char *line)
+{
+	struct exact_clock c;
+	uint64_t v[4];
+
+	if (numbers(line, v, 4) || v[3] < v[2])
+		return -EBADMSG;
+	c = (struct exact_clock){ .ncr3 = v[0], .offset = v[1], .first_tsc = v[2], .last_tsc = v[3] };
+	return vmp_vec_push(&x->clocks, c);
+}
+
 static int on_line(struct exact *x, char *line, uint32_t *base)
 {
 	if (word(&line, "block"))
@@ -187,6 +198,8 @@ static int on_line(struct exact *x, char *line, uint32_t *base)
 		return on_exit_count(x, line);
 	if (word(&line, "injected"))
 		return on_injected(x, line);
+	if (word(&line, "clock"))
+		return on_clock(x, line);
 	if (!word(&line, "cpu"))
 		return -EBADMSG;
 	*base = x->spaces.nr;
@@ -241,6 +254,7 @@ void exact_free(struct exact *x)
 	vmp_vec_free(&x->blocks);
 	vmp_vec_free(&x->overflows);
 	vmp_vec_free(&x->exits);
+	vmp_vec_free(&x->clocks);
 }
 
 const struct exact_cpu *exact_cpu_of(const struct exact *x, uint32_t cpu)

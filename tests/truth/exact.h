@@ -42,6 +42,12 @@ struct exact_overflow {
 	uint32_t taken;		/* by a sample */
 };
 
+/* The TSC of the guest with that root was the host's plus that, when it was entered first and last with it on a CPU */
+struct exact_clock {
+	uint64_t ncr3, offset;
+	uint64_t first_tsc, last_tsc;
+};
+
 struct exact_exit {
 	uint64_t code, count;
 };
@@ -58,6 +64,7 @@ struct exact {
 	VMP_VEC(struct exact_block) blocks;
 	VMP_VEC(struct exact_overflow) overflows;
 	VMP_VEC(struct exact_exit) exits;	/* of all CPUs */
+	VMP_VEC(struct exact_clock) clocks;
 	uint64_t injected, behind;	/* interrupts into guests; right behind an NMI that ended a run */
 };
 

@@ -195,6 +195,18 @@ static struct vmp_hit space_hit(struct join *j, const struct exact_space *s, con
 	return hit;
 }
 
+/* Clocks of VMs that nobody asked for are nobody's */
+static void hold_clocks(struct join *j, const struct vmp_hash *votes)
+{
+	uint32_t i, vm;
+
+	for (i = 0; i < j->exact->clocks.nr; i++) {
+		vm = vm_of(j, j->exact->clocks.v[i].ncr3, votes);
+		if (vm != VMP_NONE)
+			axis_clock(&j->axis, &j->model->vms.v[vm].clock, &j->exact->clocks.v[i]);
+	}
+}
+
 static int add_blocks(struct join *j, const struct vmp_hash *votes)
 {
 	struct vmp_hit *hits = malloc((j->exact->spaces.nr + 1) * sizeof(*hits));
@@ -203,6 +215,7 @@ static int add_blocks(struct join *j, const struct vmp_hash *votes)
 
 	for (i = 0; !err && i < j->exact->spaces.nr; i++)
 		hits[i] = space_hit(j, &j->exact->spaces.v[i], votes);
+	hold_clocks(j, votes);
 	for (i = 0; !err && i < j->exact->blocks.nr; i++) {
 		const struct exact_block *b = &j->exact->blocks.v[i];
 		const struct exact_space *s = &j->exact->spaces.v[b->space];

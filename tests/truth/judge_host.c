@@ -317,6 +317,29 @@ static double us_of(const struct join *j, uint64_t ticks)
 	return j->model->header.tsc_khz ? (double)ticks * 1e3 / j->model->header.tsc_khz : 0;
 }
 
+static double clock_bound_us(const struct join *j)
+{
+	double bound = 0, us;
+	uint32_t i;
+
+	for (i = 0; i < j->model->vms.nr; i++) {
+		us = vmp_clock_error_us(j->model, &j->model->vms.v[i]);
+		bound = us > bound ? us : bound;
+	}
+	return bound;
+}
+
+/* What a guest's clock said when it was entered leads back to that time */
+static void judge_clocks(const struct join *j, double bound, uint64_t moved)
+{
+	const struct axis *a = &j->axis;
+	const double worst = us_of(j, a->clock_worst);
+
+	verdict_never(worst > bound, a->clocks >= 1 + !!moved, "the guests' clocks are exact within the printed bound",
+		      "at most %.4f us off at the first and the last entry with each of %" PRIu64 " offsets (wanted %d); bound %.3f us",
+		      worst, a->clocks, 1 + !!moved, bound);
+}
+
 /* As far as an axis that is off would not be seen */
 static int is_fine(double us)
 {
@@ -327,14 +350,9 @@ void judge_axis(const struct join *j, double within_us, uint64_t moved)
 {
 	const struct axis *a = &j->axis;
 	const double worst = us_of(j, a->worst), late = us_of(j, a->late), early = us_of(j, a->early);
-	double bound = 0, us;
-	uint32_t i;
+	const double printed = clock_bound_us(j), bound = within_us < printed ? within_us : printed;
 
-	for (i = 0; i < j->model->vms.nr; i++) {
-		us = vmp_clock_error_us(j->model, &j->model->vms.v[i]);
-		bound = us > bound ? us : bound;
-	}
-	bound = within_us < bound ? within_us : bound;
+	judge_clocks(j, bound, moved);
 	verdict_never(worst > bound,
 		      a->residences >= RESIDENCES_MIN && a->before >= moved && a->after >= moved && is_fine(late) && is_fine(early),
 		      "guest events lie within the printed bound",

@@ -244,7 +244,7 @@ sed -i 's/^\[ .*/true/' "$tmp/make"
 # --- tests/bench/exactsum
 # of counts that are made up: two CPUs, of which the second had one interrupt
 cat > "$tmp/made.exact" << 'END'
-vmprof-exact 5
+vmprof-exact 6
 cpu 0 1000 9000
 exit 97 3
 exit 1024 2
@@ -282,8 +282,8 @@ if ${CC:-cc} -I"$src" -I"$src/include" -I"$src/analyzer" -D_GNU_SOURCE -o "$tmp/
 	ok $? "... or were not"
 	sed -i '$d' "$tmp/made.exact"
 	! "$tmp/exactsum" "$tmp/made.exact" overflows > "$tmp/out" 2> "$tmp/err"; ok $? "counts that are cut are refused"
-	sed -i 's/^vmprof-exact 5$/vmprof-exact 4/' "$tmp/made.exact"
-	! "$tmp/exactsum" "$tmp/made.exact" > "$tmp/out" 2> "$tmp/err" && grep -q 'are not of version 5' "$tmp/err"; ok $? "... and those of another version, by that reason: $(cat "$tmp/err")"
+	sed -i 's/^vmprof-exact 6$/vmprof-exact 5/' "$tmp/made.exact"
+	! "$tmp/exactsum" "$tmp/made.exact" > "$tmp/out" 2> "$tmp/err" && grep -q 'are not of version 6' "$tmp/err"; ok $? "... and those of another version, by that reason: $(cat "$tmp/err")"
 else
 	ok 1 "exactsum is built: $(head -n 1 "$tmp/err")"
 fi

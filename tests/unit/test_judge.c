@@ -67,6 +67,8 @@ static struct bend {
 	uint64_t ended;		/* ticks by which the first one is told to have ended too early */
 	uint64_t idle;		/* ticks before its end in which it does not run */
 	uint64_t moved;		/* when the guest's clock is, by a millisecond; 0 never */
+	uint64_t clock;		/* ticks by which the guest's clock is another one than the collector and the driver say */
+	int clockless;		/* the emulator knows of no clock */
 	int fewer;		/* residences of either owner */
 	unsigned int lot, first, past;
 	void (*sample)(struct vmprof_sample *s);
@@ -319,6 +321,17 @@ static void put_residences(FILE *f)
 	}
 }
 
+/* The guests' clocks, as what they tell has it */
+static void put_clocks(FILE *f)
+{
+	const uint64_t moved = bend.moved ? bend.moved : begin_of(LOTS);
+
+	fprintf(f, "clock 0x%llx 0x%llx 900000 %" PRIu64 "\n", NCR3_OTHER, GEN_OFFSET, begin_of(LOTS));
+	fprintf(f, "clock 0x%llx 0x%llx 900000 %" PRIu64 "\n", NCR3, GEN_OFFSET + bend.clock, moved - 1);
+	if (bend.moved)
+		fprintf(f, "clock 0x%llx 0x%llx %" PRIu64 " %" PRIu64 "\n", NCR3, GEN_OFFSET + 1000000, moved, begin_of(LOTS));
+}
+
 /* Kernel code of the guest; it leads nowhere, so that no function's share is another one */
 static void put_away(FILE *f)
 {
@@ -337,12 +350,14 @@ static int judge_them(char *options)
 	assert_non_null(f);
 	noes = finals = asked = 0;
 	begin();
-	fprintf(f, "vmprof-exact 5\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
+	fprintf(f, "vmprof-exact 6\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
 	for (i = 0; i < LOTS; i++)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)
 		put_counts(f, i);
 	put_residences(f);
+	if (!bend.clockless)
+		put_clocks(f);
 	if (bend.away > 0)
 		put_away(f);
 	fprintf(f, "end\n");
@@ -362,7 +377,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	26
+#define ASKED	27
 
 /* Of these options, of which --blocks and one about steal are there always */
 static int to_be_asked(const char *options)
@@ -1010,6 +1025,16 @@ static void test_axis(void **state)
 	only("guest events lie within the printed bound", OPTIONS);
 }
 
+/* What the guest's clock says leads to when it said so, within the bound of a few ticks */
+static void test_clocks(void **state)
+{
+	(void)state;
+	bend.clock = 1000;
+	never("the guests' clocks are exact within the printed bound", OPTIONS);
+	bend.clockless = 1;
+	only("the guests' clocks are exact within the printed bound", OPTIONS);
+}
+
 /* Of too few times in which one could lie nothing can be said: of all, before the clock is moved, and after it */
 static void test_residences(void **state)
 {
@@ -1077,6 +1102,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_residences, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
 	};

@@ -54,9 +54,10 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 5\n"
+	"vmprof-exact 6\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
+	"clock 0x7000 0xfffffffffffff000 1000 8000\n"
 	"exit 0x61 3\n"
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
@@ -111,6 +112,11 @@ static void test_exact_read(void **state)
 	assert_int_equal(x.overflows.v[0].fs, 0x7f00);
 	assert_int_equal(x.overflows.v[0].held, 0);
 	assert_int_equal(x.overflows.v[1].held, 1);
+	assert_int_equal(x.clocks.nr, 1);
+	assert_int_equal(x.clocks.v[0].ncr3, 0x7000);
+	assert_int_equal(x.clocks.v[0].offset, -0x1000ULL);
+	assert_int_equal(x.clocks.v[0].first_tsc, 1000);
+	assert_int_equal(x.clocks.v[0].last_tsc, 8000);
 	assert_int_equal(x.blocks.nr, 2);
 	assert_int_equal(x.blocks.v[0].space, 1);
 	assert_int_equal(x.blocks.v[0].cycles_at, 94);
@@ -127,7 +133,7 @@ static void test_exact_read(void **state)
 static void test_exact_large(void **state)
 {
 	static const char large[] =
-		"vmprof-exact 5\n"
+		"vmprof-exact 6\n"
 		"cpu 0 1000 9000\n"
 		"space 1 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
 		"block 1 0x401000 12 8589934597 90 4294967296 4294967295 3 6 2 8\n"
@@ -178,7 +184,7 @@ static void test_exact_nonsense(void **state)
 		"overflow 1 host host user due 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user due 0 0 0 0 0\n",
 		"cpu 0 1 2\noverflow 1 host host user due 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host user 0 0 0 0 0\n",
 		"cpu 0 1 2\noverflow 1 host host user late 0 0 0 0 0\n",
-		"injected 1 2\n", "what\n",
+		"injected 1 2\n", "clock 0x7000 0x1 2000\n", "clock 0x7000 0x1 2000 1999\n", "what\n",
 	};
 	char s[256];
 	struct exact x;
@@ -186,7 +192,7 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 5\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 6\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
 }
@@ -194,14 +200,14 @@ static void test_exact_nonsense(void **state)
 /* What an emulator of another series wrote is refused, and not as a file that is cut */
 static void test_exact_version(void **state)
 {
-	static const char *const others[] = { "vmprof-exact 4\nend\n", "vmprof-exact 50\nend\n", "vmprof-exact \nend\n" };
+	static const char *const others[] = { "vmprof-exact 5\nend\n", "vmprof-exact 60\nend\n", "vmprof-exact \nend\n" };
 	struct exact x;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_int_equal(read_text(&x, others[i], strlen(others[i])), -EPROTO);
-	assert_non_null(strstr(exact_why(-EPROTO), "version 5"));
+	assert_non_null(strstr(exact_why(-EPROTO), "version 6"));
 	assert_non_null(strstr(exact_why(-EBADMSG), "cut"));
 	assert_string_equal(exact_why(-ENOENT), strerror(ENOENT));
 }
@@ -248,7 +254,7 @@ static void test_overflow_too_old(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 5\ncpu 0 1000 9000\n"
+		"vmprof-exact 6\ncpu 0 1000 9000\n"
 		"overflow 2100 host host kernel due 0x8000 0x0 0x7c 0x10 0x0\n"
 		"overflow 2101 guest guest user due 0x5000 0x7000 0x61 0x11 0x0\n"
 		"overflow 2102 host host kernel due 0x8000 0x0 0x7c 0x12 0x0\n"
@@ -304,6 +310,32 @@ static void test_axis(void **state)
 	assert_int_equal(a.worst, 10);
 	assert_int_equal(a.ends, 0);
 	vmp_space_deinit(&space);
+}
+
+/* The driver saw it moved at 5000; it was moved at 4990 */
+static void test_axis_clock(void **state)
+{
+	const struct vmp_clock_point points[] = { { .host_tsc = 1000, .offset = 100 }, { .host_tsc = 5000, .offset = 9100 } };
+	struct exact_clock c = { .offset = 100, .first_tsc = 500, .last_tsc = 4989 };
+	struct vmp_clock clock = { 0 };
+	struct axis a = { 0 };
+
+	(void)state;
+	assert_int_equal(vmp_clock_add(&clock, 1, &points[0]), 0);
+	assert_int_equal(vmp_clock_add(&clock, 1, &points[1]), 0);
+	assert_int_equal(vmp_clock_build(&clock), 0);
+	axis_clock(&a, &clock, &c);
+	c = (struct exact_clock){ .offset = 9100, .first_tsc = 4990, .last_tsc = 8000 };
+	axis_clock(&a, &clock, &c);
+	assert_int_equal(a.clocks, 2);
+	assert_int_equal(a.clock_worst, 0);
+	c.offset += 3;
+	axis_clock(&a, &clock, &c);
+	assert_int_equal(a.clock_worst, 3);
+	c = (struct exact_clock){ .offset = 9090, .first_tsc = 4990, .last_tsc = 4990 };
+	axis_clock(&a, &clock, &c);
+	assert_int_equal(a.clock_worst, 10);
+	vmp_clock_free(&clock);
 }
 
 /* It ended at 1800: its user code cannot run on */
@@ -408,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_overflows_of_one_interrupt),
 		cmocka_unit_test(test_axis),
 		cmocka_unit_test(test_axis_ends),
+		cmocka_unit_test(test_axis_clock),
 		cmocka_unit_test(test_host_processes),
 		cmocka_unit_test(test_verdicts),
 	};
