@@ -109,7 +109,7 @@ truth_domains()
 }
 
 TRUTH_JUDGE=${TRUTH_JUDGE:-$LAB_SHARE/../judge}
-TRUTH_QUESTIONS=23	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more
+TRUTH_QUESTIONS=24	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more
 
 # truth_judge NAME [OPTION]... - one test for each question
 truth_judge()
