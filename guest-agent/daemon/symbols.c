@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* symbols.c - the kernel's symbols for the host, and when modules came or went. */
+/* symbols.c - the kernel's symbols for the host, and when modules, or code that it made, came or went. */
 #include "symbols.h"
 
 #include <endian.h>
@@ -18,6 +18,8 @@
 #define VMP_MODULES	"/proc/modules"
 #endif
 #define LOOK_MS		2000
+#define MADE_MS		20000	/* from one reading to the next, for what the kernel made; twice as long each time ... */
+#define MADE_MS_MAX	320000	/* ... up to this */
 #define SETTLE_MS	10000	/* a module that is about to go is there until its memory is freed */
 
 void vmp_symbols_init(struct vmp_symbols *s)
@@ -29,6 +31,7 @@ void vmp_symbols_init(struct vmp_symbols *s)
 void vmp_symbols_clear(struct vmp_symbols *s)
 {
 	vmp_ksyms_clear(&s->ksyms);
+	vmp_made_close(&s->made);
 	vmp_symbols_init(s);
 }
 
@@ -46,6 +49,17 @@ static void read_again(struct vmp_symbols *s)
 		cannot_read(ret);
 	s->active = 1;
 	s->sent = 0;
+	s->read_ms = vmp_now_ms();
+	s->made_since_tsc = 0;
+}
+
+static void listen_for_made(struct vmp_symbols *s)
+{
+	int ret = vmp_made_open(&s->made);
+
+	if (ret)
+		vmp_log(VMP_LOG_NOTICE, "cannot hear of the kernel's BPF programs and trampolines: %s; those that come while the session runs will have no names",
+			strerror(-ret));
 }
 
 /* Does our module know that all modules are as they were at the last look? */
@@ -71,35 +85,60 @@ void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_
 	s->looked_ms = vmp_now_ms();
 	s->settles_ms = s->looked_ms + SETTLE_MS;
 	is_unchanged(s);
+	listen_for_made(s);
 	s->modules = vmp_ksyms_modules(VMP_MODULES);
 	s->changed = 0;
+	s->made_ms = MADE_MS;
 	read_again(s);
+}
+
+/* The host has to hear of it, and gets all symbols anew */
+static void change(struct vmp_symbols *s, uint64_t since_tsc)
+{
+	/* of two changes that the host has not heard of, the first counts */
+	s->since_tsc = s->changed ? s->since_tsc : since_tsc;
+	s->tsc = vmp_tsc();
+	s->changed = 1;
+	s->kept_bytes = 0;
+	read_again(s);
+}
+
+/* Where symbols are being read the ones that came meanwhile may be among them, or not: they are read again, later */
+static int made_is_due(struct vmp_symbols *s)
+{
+	if (vmp_made_changed(&s->made) && !s->made_since_tsc)
+		s->made_since_tsc = s->looked_tsc;
+	if (!s->made_since_tsc || s->active || vmp_now_ms() - s->read_ms < s->made_ms)
+		return 0;
+	s->made_ms = s->made_ms < MADE_MS_MAX ? 2 * s->made_ms : s->made_ms;
+	return 1;
 }
 
 void vmp_symbols_look(struct vmp_symbols *s, int now)
 {
 	const uint64_t tsc = vmp_tsc();
 	uint64_t modules;
+	int made;
 
 	if (!s->looked_ms || (!now && vmp_now_ms() - s->looked_ms < LOOK_MS))
 		return;
 	s->looked_ms = vmp_now_ms();
+	made = made_is_due(s);
 	modules = is_unchanged(s) && !now ? s->modules : vmp_ksyms_modules(VMP_MODULES);
-	if (modules != s->modules) {
-		/* of two changes that the host has not heard of, the first counts */
-		s->since_tsc = s->changed ? s->since_tsc : s->looked_tsc;
-		s->tsc = vmp_tsc();
-		s->changed = 1;
-		s->modules = modules;
-		s->kept_bytes = 0;
-		read_again(s);
-	}
+	if (modules != s->modules || made)
+		change(s, s->made_since_tsc ? s->made_since_tsc : s->looked_tsc);
+	s->modules = modules;
 	s->looked_tsc = tsc;
 }
 
 void vmp_symbols_end(struct vmp_symbols *s)
 {
 	vmp_symbols_look(s, 1);
+	if (vmp_made_is_deaf(&s->made) && !s->made_since_tsc)
+		s->made_since_tsc = s->looked_tsc;
+	if (s->made_since_tsc)
+		change(s, s->made_since_tsc);
+	vmp_made_close(&s->made);
 	s->looked_ms = 0;
 }
 

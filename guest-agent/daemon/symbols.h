@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * symbols.h - the kernel's symbols for the host: when the session begins, and again when modules came or went.
+ * symbols.h - the kernel's symbols for the host: when the session begins, and again when modules came or went,
+ * or code that the kernel made.
  *
  * A text that was read while modules changed is of no time: so it is sent if /proc/modules was the same
  * before and after it was read, and the host is told between which looks it became true.
  * The kernel has to write that text each time; where our own module says that nothing came or went, nobody looks.
+ *
+ * What the kernel made (BPF programs, trampolines) may come and go all the time: the symbols are read again once in
+ * a while, the longer the more often that was, and a last time when the session ends.
  */
 #ifndef VMP_SYMBOLS_H
 #define VMP_SYMBOLS_H
@@ -12,6 +16,7 @@
 #include <stdint.h>
 
 #include "ksyms.h"
+#include "made.h"
 #include "out.h"
 
 struct vmp_symbols {
@@ -28,6 +33,10 @@ struct vmp_symbols {
 	uint64_t changes;		/* what our module said then, as vmp_module_changes() */
 	uint64_t settles_ms;		/* until then modules may come or go though it says nothing new */
 	uint64_t looked_tsc, looked_ms;	/* 0: not in a session */
+	struct vmp_made made;
+	uint64_t made_since_tsc;	/* code that was made came or went after that, and was not read since; 0 none did */
+	uint64_t read_ms;		/* when it was read last */
+	uint64_t made_ms;		/* from then on until it is read for that */
 };
 
 void vmp_symbols_init(struct vmp_symbols *s);
@@ -43,7 +52,7 @@ void vmp_symbols_clear(struct vmp_symbols *s);
  */
 void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_t kept_bytes, uint32_t kept_crc);
 
-/** vmp_symbols_look() - Look whether modules changed, if the last look was long ago or @now. */
+/** vmp_symbols_look() - Look whether modules or code that was made changed, if the last look was long ago or @now. */
 void vmp_symbols_look(struct vmp_symbols *s, int now);
 
 /** vmp_symbols_end() - Look a last time; what is to be sent still goes out. */

@@ -59,7 +59,6 @@ static const char *kallsyms = "/proc/kallsyms";
 #define VMP_KALLSYMS kallsyms
 static const char *modules_path = "/proc/modules";
 #define VMP_MODULES modules_path
-#include "guest-agent/daemon/symbols.c"
 #include "guest-agent/daemon/bulk.c"
 #include "guest-agent/daemon/jit.c"
 #include "guest-agent/daemon/procfs.c"
@@ -69,6 +68,15 @@ static long perf_call = SYS_perf_event_open;
 #define SYS_perf_event_open perf_call
 #include "guest-agent/daemon/sideband.c"
 #undef PAGE
+#undef CPUS_MAX
+#define open_event open_made
+#define open_ring open_made_ring
+#define ring_bytes made_ring_bytes
+#include "guest-agent/daemon/made.c"
+#include "guest-agent/daemon/symbols.c"
+#undef open_event
+#undef open_ring
+#undef ring_bytes
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/session.c"
 

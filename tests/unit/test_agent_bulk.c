@@ -192,6 +192,84 @@ static void test_modules_change_while_read(void **state)
 	modules_path = "/proc/modules";
 }
 
+/* The ring of a CPU on which code came or went */
+static struct perf_event_mmap_page *listen_by_hand(void)
+{
+	static struct vmp_made made;
+
+	vmp_made_close(&agent.symbols.made);
+	made.ring = calloc(1, sizeof(*made.ring));
+	assert_non_null(made.ring);
+	made.ring->page = mmap(NULL, made_ring_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(made.ring->page, MAP_FAILED);
+	made.ring->fd = eventfd(0, EFD_CLOEXEC);
+	made.nr = 1;
+	agent.symbols.made = made;
+	return made.ring->page;
+}
+
+/* How often the host hears of a change, and has all symbols behind it, until the agent is done or has nothing to say */
+static int changes_told(void)
+{
+	struct vmp_agent_msg m;
+	int told = 0, whole = 0;
+
+	for (m = hear(); m.type && m.type != VMPROF_MSG_DONE; m = hear()) {
+		told += m.type == VMPROF_MSG_MODULES;
+		whole += m.type == VMPROF_MSG_KSYMS && m.ksyms.offset + m.ksyms.text.len == m.ksyms.total;
+	}
+	assert_int_equal(told, whole);
+	return told;
+}
+
+/* A BPF program that is loaded in the session: the symbols are read again, at times that get longer, and at the end */
+static void test_made_code(void **state)
+{
+	static const char file[] = "/tmp/vmprof-kallsyms";
+	struct perf_event_mmap_page *page;
+	FILE *f;
+
+	(void)state;
+	load("one 4096 0 - Live 0xffffffffc0000000\n");
+	kallsyms = file;
+	f = fopen(file, "we");
+	assert_non_null(f);
+	fputs(LASTING, f);
+	fclose(f);
+	start(1 << 20);
+	module_snapshot_end(7);
+	hear_type(VMPROF_MSG_KSYMS);
+	page = listen_by_hand();
+	passed_ms += MADE_MS;
+	assert_int_equal(changes_told(), 0);	/* nothing came */
+	page->data_head += 64;
+	passed_ms += LOOK_MS;
+	assert_int_equal(changes_told(), 1);
+	page->data_head += 64;
+	passed_ms += MADE_MS;
+	assert_int_equal(changes_told(), 0);	/* not yet ... */
+	passed_ms += MADE_MS;
+	assert_int_equal(changes_told(), 1);	/* ... and not twice */
+	passed_ms += 4 * MADE_MS;
+	assert_int_equal(changes_told(), 0);
+	page->data_head += 64;
+	passed_ms += LOOK_MS;
+	assert_int_equal(changes_told(), 1);
+	page->data_head += 64;
+	passed_ms += LOOK_MS;
+	assert_int_equal(changes_told(), 0);
+	tell_token(VMPROF_MSG_STOP, 8);
+	assert_int_equal(vmp_session_input(&agent, agent_fd), 0);
+	module_snapshot_end(8);
+	assert_int_equal(changes_told(), 1);
+	assert_int_equal(agent.symbols.made.nr, 0);
+	assert_clean();
+	unlink(file);
+	unlink(modules_file);
+	kallsyms = "/proc/kallsyms";
+	modules_path = "/proc/modules";
+}
+
 /* The vdso as an object, whole, in pieces, within the credit, and behind each event that came meanwhile */
 static void test_object(void **state)
 {
@@ -468,8 +546,8 @@ static void test_stuck_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_modules_change), T(test_modules_change_while_read), T(test_kept_symbols), T(test_object), T(test_debug_file), T(test_jit_map),
-		T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
+		T(test_modules_change), T(test_modules_change_while_read), T(test_made_code), T(test_kept_symbols), T(test_object), T(test_debug_file),
+		T(test_jit_map), T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
