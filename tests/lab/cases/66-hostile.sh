@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# long: yes
+# A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
+. /src/tests/lab/cases/common.sh
+plan 31
+
+case_guest web01 || bail "web01 is up"
+case_guest web02 || bail "web02 is up"
+case_idle
+lab_guest_put web02 "$LAB_SHARE"/storm/liar /opt/storm
+runs() { [ "$(vmprof status --json | jq -r ".domains[] | select(.name == \"$1\").agent.state")" = running ]; }
+# clean FILE - nothing in it steers a terminal
+clean() { iconv -f UTF-8 -t UTF-8 "$1" > /dev/null && ! LC_ALL=C grep -qP '[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
+rows='[.domains[] | select(.name == "%s").rows[] | select(.process == "%s" and .function == "%s") | .samples] | add // 0'
+# worked DOMAIN PROCESS FUNCTION - its samples
+worked() { case_json "$(printf "$rows" "$@")"; }
+
+f=/out/hostile.vmprof
+for seed in 1 2; do
+	rm -f $f
+	lab_ssh web02 'systemctl stop vmprof-agent && ! pidof vmprof-agent > /dev/null' || bail "web02's own agent is away"
+	lab_ssh web02 "nohup /opt/storm/liar /dev/virtio-ports/org.vmprof.agent.0 $seed 600 > /tmp/liar.log 2>&1 < /dev/null &"
+	case_guest_run web01 'timeout 300 /opt/burn/burn-a 100000000'
+	case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
+	ok "start, to lies of kind $seed" vmprof start --domain web01 --domain web02 --period 500us --output $f
+	ok "web01's agent is heard" lab_wait 120 runs web01
+	sleep 15
+	for d in web01 web02; do case_samples 1000 $d; done
+	ok "the session goes on" vmprof status
+	at_most "the collector's memory, MiB" \
+		"$(($(awk '/^VmHWM/ { print $2 }' "/proc/$(vmprof status --json | jq .pid)/status") / 1024))" 400
+	ok "stop" vmprof stop
+	case_quiet web01
+	case_quiet web02
+	lab_ssh web02 'pkill -x liar'
+	ok "the report" case_report $f
+	at_least "web01: burn-a has its function" "$(worked web01 burn-a burn_a_work)" 300
+	is "... and its agent lost nothing" "$(case_agent_lost web01)" 0
+	never "... and it has nothing of web02's" \
+		"$(case_json '[.domains[] | select(.name == "web01").rows[] | select((.process + .function + .module) | test("evil|script|burn.b"))] | length')"
+	at_least "web02 has its samples, whatever their names" "$(case_json '.domains[] | select(.name == "web02").guest_samples')" 300
+	at_least "... and what it said in vain is counted" \
+		"$(case_json '.domains[] | select(.name == "web02").agent | [.. | numbers] | add')" 1
+	for form in report "report --csv" "report --group-by process,cgroup"; do
+		# shellcheck disable=SC2086
+		vmprof $form --limit 100000 $f > /run/lab/hostile.txt 2>&1
+		ok "nothing of vmprof $form steers a terminal" clean /run/lab/hostile.txt
+	done
+done
+never "the host has no file of web02's naming" "$(find / -xdev -name '*vmprof-evil*' 2> /dev/null | wc -l)"
+
+# its own agent is as welcome as before
+rm -f $f
+lab_ssh web02 'systemctl start vmprof-agent'
+case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
+vmprof start --domain web02 --period 500us --output $f
+case_samples 500 web02
+ok "a session with the honest agent" vmprof stop
+case_quiet web02
+case_report $f
+at_least "burn-b has its function" "$(worked web02 burn-b burn_b_work)" 200
+finish

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * liar.c - an agent that speaks the protocol and lies, in the place of the real one.
+ *
+ *	liar PORT SEED SECONDS
+ *
+ * It says a session's messages with what a host must not believe (lengths, checksums, paths out of the root, escape
+ * sequences, another guest's page tables and build-ids, objects without an end), answers what the host asks
+ * with something else, and floods it with messages of every type that hold random bytes. It ends as an honest one does where
+ * the host asks it to, and begins anew where the host comes again.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <vmprof/agent_proto.h>
+#include <x86intrin.h>
+
+#include "frame.h"
+
+#define EVIL		"\033]0;vmprof-evil\a\033[2J\x9b\x31m<script>alert(1)</script>\",=1+1\n%n%s"
+#define EVIL_PATH	"/../../../../../../../../tmp/vmprof-evil/" EVIL
+
+static struct vmp_frame_decoder in;
+static uint32_t seq;
+static int port;
+static uint64_t said;
+
+static void put(const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(port, at, len);
+
+		if (n < 0 && errno == EAGAIN) {
+			struct pollfd p = { .fd = port, .events = POLLOUT };
+
+			poll(&p, 1, 100);
+			continue;
+		}
+		if (n <= 0)
+			return;	/* the host has left */
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+static void say(unsigned int type, const void *a, size_t a_len, const void *b, size_t b_len)
+{
+	static uint8_t buf[VMP_FRAME_BYTES_MAX];
+	struct vmprof_frame f;
+
+	memcpy(buf + sizeof(f), a, a_len);
+	if (b_len)
+		memcpy(buf + sizeof(f) + a_len, b, b_len);
+	if (vmp_frame_build(&f, (uint16_t)type, seq++, buf + sizeof(f), a_len + b_len))
+		return;
+	memcpy(buf, &f, sizeof(f));
+	put(buf, sizeof(f) + a_len + b_len);
+	said++;
+}
+
+static void say_token(unsigned int type, uint64_t token)
+{
+	const struct vmprof_token t = { .token = token, .tsc = __rdtsc() };
+
+	say(type, &t, sizeof(t), NULL, 0);
+}
+
+static void say_map(uint64_t cr3, uint32_t pid, uint64_t ino, const char *path, uint32_t path_len)
+{
+	const struct vmprof_map m = {
+		.tsc = __rdtsc(), .cr3 = cr3, .start = 0x1000, .end = 0x7fffffffe000, .ino = ino,
+		.dev_major = 254, .dev_minor = 1, .tgid = pid, .prot = 5, .path_len = path_len,
+	};
+
+	say(VMPROF_MSG_MAP, &m, sizeof(m), path, strlen(path));
+}
+
+static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *path)
+{
+	struct vmprof_file f = {
+		.file = file, .ino = ino, .dev_major = 254, .dev_minor = 1, .bytes = bytes, .build_id_len = 20,
+		.path_len = (uint32_t)strlen(path),
+	};
+
+	memset(f.build_id, (int)file, sizeof(f.build_id));
+	say(VMPROF_MSG_FILE, &f, sizeof(f), path, strlen(path));
+}
+
+static void say_hello(void)
+{
+	const struct vmprof_hello h = {
+		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .tsc_khz = UINT32_MAX,
+		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(),
+	};
+
+	seq = 0;
+	say(VMPROF_MSG_HELLO, &h, sizeof(h), EVIL, sizeof(EVIL) - 1);
+}
+
+/* Processes on all page tables that there may be, each with a name and a path that do harm where they are believed */
+static void say_processes(void)
+{
+	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = UINT32_MAX, .nr_maps = UINT32_MAX };
+	const struct {
+		struct vmprof_proc proc;
+		struct vmprof_place place;
+	} in = { { .tsc = __rdtsc(), .cr3 = 0x1000, .pid = 1, .tgid = 1 }, { UINT32_MAX, sizeof(EVIL_PATH) - 1 } };
+	uint64_t cr3;
+
+	memcpy(p.comm, EVIL, sizeof(p.comm));
+	say(VMPROF_MSG_PROC, &in, sizeof(in), EVIL_PATH, sizeof(EVIL_PATH) - 1);
+	for (cr3 = 0; cr3 < 256 << 20; cr3 += 1 << 16) {
+		p.cr3 = cr3;
+		p.pid = p.tgid = (uint32_t)(cr3 >> 12);
+		p.nr_maps = 0;
+		say(VMPROF_MSG_PROC, &p, sizeof(p), NULL, 0);
+		say_map(cr3, p.pid, p.pid % 7 + 1, EVIL_PATH, sizeof(EVIL_PATH) - 1);
+	}
+	p.nr_maps = UINT32_MAX;
+	say(VMPROF_MSG_EXIT, &p, sizeof(p), "x", 1);
+	say_map(0x1000, 1, 1, "/long", UINT32_MAX);
+}
+
+static void say_files(void)
+{
+	uint32_t i;
+
+	for (i = 1; i <= 7; i++)
+		say_file(i, i, i == 3 ? UINT64_MAX : 1 << (4 * i), EVIL_PATH);
+	say_file(UINT32_MAX, 1, 1, "/etc/shadow");
+}
+
+static void say_symbols(void)
+{
+	static const char text[] = "ffffffff81000000 T " EVIL "\nffffffff81000000 T %n\nnonsense\n0 T all\nffffffffffffffff T end\n";
+	static const char made[] = "0 ffffffffffffffff " EVIL "\n1000 1 x\n";
+	const struct vmprof_ksyms endless = { .offset = UINT64_MAX - 2, .total = UINT64_MAX };
+	const struct vmprof_ksyms k = { .total = sizeof(text) - 1 };
+	const struct vmprof_jitmap j = { .tsc = __rdtsc(), .tgid = 1 };
+	const struct vmprof_modules m = { .tsc = __rdtsc(), .since_tsc = 1 };
+
+	say(VMPROF_MSG_KSYMS, &endless, sizeof(endless), "x", 1);
+	say(VMPROF_MSG_KSYMS, &k, sizeof(k), text, sizeof(text) - 1);
+	say(VMPROF_MSG_MODULES, &m, sizeof(m), NULL, 0);
+	say(VMPROF_MSG_JITMAP, &j, sizeof(j), made, sizeof(made) - 1);
+}
+
+/* The host shall look for the running task all over its own memory */
+static void say_tasks(void)
+{
+	struct {
+		struct vmprof_task_layout l;
+		struct vmprof_task_cpu cpu[2];
+	} t = {
+		.l = { .tsc = __rdtsc(), .linear_bytes = UINT64_MAX, .init_task = UINT64_MAX, .init_task_gpa = UINT64_MAX,
+		       .flags_offset = UINT32_MAX, .pid_offset = UINT32_MAX - 3, .comm_offset = 1, .nr_cpus = 2 },
+		.cpu = { { 0, 0, 0xfee00000 }, { 1, 0, UINT64_MAX - 7 } },
+	};
+
+	say(VMPROF_MSG_TASKS, &t, sizeof(t), NULL, 0);
+}
+
+static void say_noise(void)
+{
+	static const uint16_t types[] = {
+#define X(name, number, size, bulk) number,
+		VMPROF_MESSAGES(X)
+#undef X
+	};
+	struct vmprof_frame f = { .magic = VMPROF_FRAME_MAGIC, .type = VMPROF_MSG_PROC, .len = UINT32_MAX };
+	uint8_t bytes[2048];
+	size_t i, len = (size_t)rand() % sizeof(bytes);
+	uint16_t type = types[(size_t)rand() % (sizeof(types) / sizeof(types[0]))];
+
+	for (i = 0; i < len; i++)
+		bytes[i] = (uint8_t)(rand() >> 7);
+	/* what ends the conversation would end the lies */
+	if (type == VMPROF_MSG_DONE || type == VMPROF_MSG_HELLO)
+		put(bytes, len);
+	else
+		say(type, bytes, len, NULL, 0);
+	if (rand() % 16 == 0)
+		put(&f, sizeof(f));
+}
+
+/* A program that it is not, one whose tables lie anywhere, or no end */
+static void answer(const struct vmprof_get_object *ask)
+{
+	static uint8_t data[30000];
+	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = ask->file % 2 ? UINT64_MAX : sizeof(data) };
+	Elf64_Ehdr *h = (Elf64_Ehdr *)data;
+	size_t i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(rand() >> 7);
+	memcpy(h->e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
+	h->e_type = ET_DYN;
+	h->e_machine = EM_X86_64;
+	h->e_phentsize = sizeof(Elf64_Phdr);
+	h->e_shentsize = sizeof(Elf64_Shdr);
+	say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, sizeof(data));
+	o.file = ask->file + 1;
+	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
+}
+
+static void lie(void)
+{
+	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
+	say_tasks();
+	say_processes();
+	say_files();
+	say_symbols();
+	say_token(VMPROF_MSG_SNAP_END, 1);
+}
+
+/* Return: 1 a session runs */
+static int hear(int runs)
+{
+	const struct vmprof_token *token;
+	struct vmprof_frame f;
+	const void *payload;
+	size_t room;
+	ssize_t n;
+	void *to;
+
+	to = vmp_frame_space(&in, &room);
+	n = read(port, to, room);
+	vmp_frame_fed(&in, n > 0 ? (size_t)n : 0);
+	while (vmp_frame_next(&in, &f, &payload)) {
+		token = payload;
+		if (f.type == VMPROF_MSG_HOST_HELLO)
+			say_hello();
+		if (f.type == VMPROF_MSG_START) {
+			lie();
+			runs = 1;
+		}
+		if (f.type == VMPROF_MSG_GET_OBJECT)
+			answer(payload);
+		if (f.type == VMPROF_MSG_STOP) {
+			say_token(VMPROF_MSG_DONE, ~token->token);
+			say_token(VMPROF_MSG_DONE, token->token);
+			runs = 0;
+		}
+	}
+	return runs;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end;
+	int runs = 0;
+
+	if (argc != 4)
+		return 2;
+	port = open(argv[1], O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (port < 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	srand((unsigned int)atoi(argv[2]));
+	end = time(NULL) + atoi(argv[3]);
+	vmp_frame_decoder_init(&in);
+	while (time(NULL) < end) {
+		struct pollfd p = { .fd = port, .events = POLLIN };
+
+		poll(&p, 1, runs ? 2 : 200);
+		runs = hear(runs);
+		if (runs)
+			say_noise();
+	}
+	printf("%llu messages\n", (unsigned long long)said);
+	return 0;
+}
