@@ -208,13 +208,13 @@ static struct perf_event_mmap_page *listen_by_hand(void)
 	return made.ring->page;
 }
 
-/* How often the host hears of a change, and has all symbols behind it, until the agent is done or has nothing to say */
+/* How often the host hears of a change, and has all symbols behind it, until the agent has nothing to say */
 static int changes_told(void)
 {
 	struct vmp_agent_msg m;
-	int told = 0, whole = 0;
+	int told = 0, whole = 0, silence = 0;
 
-	for (m = hear(); m.type && m.type != VMPROF_MSG_DONE; m = hear()) {
+	for (m = hear(); m.type || (told != whole && silence++ < 100); m = hear()) {
 		told += m.type == VMPROF_MSG_MODULES;
 		whole += m.type == VMPROF_MSG_KSYMS && m.ksyms.offset + m.ksyms.text.len == m.ksyms.total;
 	}

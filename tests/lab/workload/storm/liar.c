@@ -134,7 +134,7 @@ static void say_files(void)
 	uint32_t i;
 
 	for (i = 1; i <= 7; i++)
-		say_file(i, i, i == 3 ? UINT64_MAX : 1 << (4 * i), EVIL_PATH);
+		say_file(i, i, i == 3 ? UINT64_MAX : 1ULL << (4 * i), EVIL_PATH);
 	say_file(UINT32_MAX, 1, 1, "/etc/shadow");
 }
 
