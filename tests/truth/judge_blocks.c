@@ -27,6 +27,8 @@
 #define NO_CODE_MAX	10	/* of so many blocks that are shown one may not be told: a piece of it never ran, or has no code */
 #define MEAN_OFF	0.02	/* of known blocks together, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
+#define HOT		0.01	/* of the cycles of user code, of a piece of code that has to be in a block ... */
+#define HOT_MISSING	0.02	/* ... all but so much of them */
 #define FUNCTION_OFF	0.01	/* of a function's time, and of its runs, all its blocks together */
 
 /* What is asked of the blocks of a session, by how sessions of the cases came out */
@@ -181,6 +183,58 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 	return 0;
 }
 
+/* Is the piece's beginning in a block that has figures? */
+static int is_shown(const struct pieces *p, const struct vmp_estimates *e, const struct piece *x)
+{
+	const struct vmp_point *points = p->set->points.points.v;
+	uint32_t i;
+
+	for (i = 0; i < p->set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &p->set->blocks.v[i];
+
+		if (points[b->start].object == x->object && points[b->start].addr <= x->addr && x->addr <= points[b->end].addr &&
+		    b->insns && !isnan(e->block[i].cycles[e->block[i].source]))
+			return 1;
+	}
+	return 0;
+}
+
+static int is_user(const struct vmp_set *set, const struct piece *x)
+{
+	const struct vmp_object *o = &set->points.objects.v[x->object];
+
+	return !o->kernel && o->vm != VMP_NONE;
+}
+
+/* Blocks are judged that there are: is one missing, however hot its code? */
+static void judge_hot(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e)
+{
+	double all = 0, hot = 0, missing = 0;
+	const char *name;
+	char function[160];
+	uint32_t i, n = 0;
+
+	for (i = 0; i < p->all.nr; i++)
+		all += is_user(p->set, &p->all.v[i]) ? (double)p->all.v[i].cycles : 0;
+	for (i = 0; i < p->all.nr; i++) {
+		const struct piece *x = &p->all.v[i];
+
+		if (!is_user(p->set, x) || (double)x->cycles < HOT * all)
+			continue;
+		n++;
+		hot += (double)x->cycles;
+		if (is_shown(p, e, x))
+			continue;
+		missing += (double)x->cycles;
+		name = x->function == VMP_NONE ? "?" : vmp_model_name(m, x->function);
+		printf("  in no block: %.2f %% of the cycles, %" PRIx64 " %s\n", 100 * (double)x->cycles / all, x->addr,
+		       vmp_text(function, sizeof(function), name, strlen(name)));
+	}
+	verdict(n && missing <= HOT_MISSING * hot, "hot code is in a block",
+		"%.2f %% of the cycles of %" PRIu32 " pieces of user code with %g %% of all and more are in no block (to %g %%)",
+		hot > 0 ? 100 * missing / hot : 0, n, 100 * HOT, 100 * HOT_MISSING);
+}
+
 static int is_of(const struct vmp_model *m, uint32_t str, const char *function)
 {
 	return str != VMP_NONE && !strcmp(vmp_model_name(m, str), function);
@@ -283,8 +337,10 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, co
 		err = judge_all(&p, m, estimates, blocks, vmp_weigh_paired(m) ? USER : BRANCHES_ALONE);
 	if (!err && vmp_weigh_paired(m) && set->totals.branches & VMPROF_LBR_KERNEL)
 		err = judge_all(&p, m, estimates, blocks, KERNEL);
-	if (!err)
+	if (!err) {
+		judge_hot(&p, m, estimates);
 		judge_function(&p, m, estimates, function);
+	}
 	if (!err)
 		err = judge_loops(&p, m, estimates);
 	pieces_free(&p);

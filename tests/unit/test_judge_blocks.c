@@ -232,6 +232,47 @@ static void test_function(void **state)
 	assert_false(function_judged(0.028, 0, 0, 0.006));
 }
 
+/* 99 pieces of a hundredth of the cycles each, the last one of as much as is said, in blocks of one piece but so many */
+static int hot_judged(uint64_t last, uint32_t missing, int cold)
+{
+	struct vmp_object objects[2] = { { .vm = 0 }, { .vm = 0, .kernel = 1 } };
+	struct vmp_point points[200];
+	struct vmp_block_code blocks[100];
+	struct vmp_estimate e[100];
+	struct piece all[101];
+	struct vmp_set set = { .points.points = { .v = points, .nr = 200 }, .points.objects = { .v = objects, .nr = 2 },
+			       .blocks = { .v = blocks, .nr = 100 - missing } };
+	struct pieces p = { .set = &set, .all = { .v = all, .nr = 101 } };
+	struct vmp_estimates estimates = { .block = e };
+	uint32_t i;
+
+	for (i = 0; i < 100; i++) {
+		points[2 * i] = (struct vmp_point){ .addr = 0x1000 + 16 * i };
+		points[2 * i + 1] = (struct vmp_point){ .addr = 0x1008 + 16 * i };
+		blocks[i] = (struct vmp_block_code){ .start = 2 * i, .end = 2 * i + 1, .insns = 3 };
+		e[i] = (struct vmp_estimate){ .source = VMP_SOURCE_TIME, .cycles = { [VMP_SOURCE_TIME] = i < (uint32_t)cold ? NAN : 1 } };
+		all[i] = (struct piece){ .addr = 0x1004 + 16 * i, .size = 4, .function = VMP_NONE, .cycles = i < 99 ? 1000 : last };
+	}
+	all[100] = (struct piece){ .object = 1, .addr = 0x9000, .size = 4, .function = VMP_NONE, .cycles = 100000 };	/* the kernel's */
+	says = 1;
+	judge_hot(&p, NULL, &estimates);
+	return says;
+}
+
+/* Two of a hundred pieces may be in no block that has figures; those that are not hot may be in none */
+static void test_hot(void **state)
+{
+	(void)state;
+	assert_true(hot_judged(1000, 0, 0));
+	assert_true(hot_judged(1000, 2, 0));
+	assert_false(hot_judged(1000, 3, 0));
+	assert_true(hot_judged(1000, 0, 2));
+	assert_false(hot_judged(1000, 0, 3));
+	assert_true(hot_judged(900, 1, 1));
+	assert_false(hot_judged(5000, 1, 0));
+	assert_non_null(strstr(said, "100.00 % of the cycles of 1 pieces"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_branches_alone),
 		cmocka_unit_test(test_no_code),
 		cmocka_unit_test(test_function),
+		cmocka_unit_test(test_hot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
