@@ -97,6 +97,11 @@ int vmp_module_changes(int fd, uint64_t *changes)
 	return control(fd, VMPG_IOC_MODULES, changes);
 }
 
+int vmp_module_made(int fd, uint64_t *made)
+{
+	return control(fd, VMPG_IOC_MADE, made);
+}
+
 ssize_t vmp_module_read(int fd, void *buf, size_t len)
 {
 	ssize_t n = read(fd, buf, len);

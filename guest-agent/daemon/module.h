@@ -26,6 +26,7 @@ int vmp_module_snapshot(int fd, uint64_t token);
 int vmp_module_lost(int fd, struct vmpg_lost *lost);
 int vmp_module_symbol(int fd, uint64_t address, uint64_t *bytes);
 int vmp_module_changes(int fd, uint64_t *changes);
+int vmp_module_made(int fd, uint64_t *made);
 
 /** vmp_module_read() - Whole records.  Return: bytes, 0 (none now), -errno. */
 ssize_t vmp_module_read(int fd, void *buf, size_t len);

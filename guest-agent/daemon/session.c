@@ -275,7 +275,8 @@ static void on_start(struct vmp_session *s, const struct vmp_msg_token *m)
 		vmp_log(VMP_LOG_ERROR, "cannot take a snapshot of the processes: %s",
 			strerror(-ret));
 	s->state = VMP_RUNNING;
-	vmp_symbols_begin(&s->symbols, s->module, s->host_version >= MODULES_VERSION, m->kept_bytes, m->kept_crc);
+	vmp_symbols_begin(&s->symbols, s->module, &s->sideband.made, s->host_version >= MODULES_VERSION, m->kept_bytes,
+			  m->kept_crc);
 }
 
 /* Ask for the last snapshot; while another one is being made, later. */

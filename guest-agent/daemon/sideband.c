@@ -107,10 +107,14 @@ static int open_event(int cpu, int ids)
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ID, .sample_id_all = 1, .disabled = 0,
 		.mmap = 1, .mmap2 = 1, .build_id = !!ids, .task = !ids, .comm = !ids, .comm_exec = !ids,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW, .ksymbol = !ids,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
+	if (fd < 0 && errno == EINVAL && attr.ksymbol) {	/* from 5.1 on */
+		attr.ksymbol = 0;
+		fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
 	return fd < 0 ? -errno : fd;
 }
 
@@ -412,6 +416,9 @@ static int on_record(struct vmp_sideband *sb, struct vmp_sideband_ring *r, uint3
 		       on_comm((const struct comm_record *)&sb->record, tsc, msg);
 	case PERF_RECORD_MMAP2:
 		return bytes > sizeof(struct mmap2_record) && on_mmap2(sb, r, tsc, msg);
+	case PERF_RECORD_KSYMBOL:
+		sb->made++;
+		return 0;
 	case PERF_RECORD_LOST:
 		/* they lay between the record before this one and this one */
 		note_loss(sb, &sb->lost, bytes >= sizeof(*lost) ? lost->lost : 1, tsc_of(sb, before_ns));

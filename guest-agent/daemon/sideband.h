@@ -43,6 +43,7 @@ struct vmp_sideband {
 	uint64_t until_ns;		/* records before it are handed out */
 	int flush;			/* until_ns does not move any more */
 	uint64_t lost;			/* records that found no room in a ring */
+	uint64_t made;			/* how often the kernel told of code that it makes */
 	uint64_t missed;		/* records that made no sense, CPUs that came later */
 	uint64_t lost_since_tsc;	/* nothing was lost before; 0 nothing at all */
 	struct vmp_build_id id;		/* of the file of the last MAP, if the kernel told it */

@@ -31,7 +31,6 @@ void vmp_symbols_init(struct vmp_symbols *s)
 void vmp_symbols_clear(struct vmp_symbols *s)
 {
 	vmp_ksyms_clear(&s->ksyms);
-	vmp_made_close(&s->made);
 	vmp_symbols_init(s);
 }
 
@@ -53,13 +52,14 @@ static void read_again(struct vmp_symbols *s)
 	s->made_since_tsc = 0;
 }
 
-static void listen_for_made(struct vmp_symbols *s)
+/* How often code came or went */
+static uint64_t made_now(struct vmp_symbols *s)
 {
-	int ret = vmp_made_open(&s->made);
+	uint64_t made;
 
-	if (ret)
-		vmp_log(VMP_LOG_NOTICE, "cannot hear of the kernel's BPF programs and trampolines: %s; those that come while the session runs will have no names",
-			strerror(-ret));
+	if (s->module < 0)
+		return *s->heard;
+	return vmp_module_made(s->module, &made) ? s->made : made;
 }
 
 /* Does our module know that all modules are as they were at the last look? */
@@ -75,9 +75,11 @@ static int is_unchanged(struct vmp_symbols *s)
 	return now_ms >= s->settles_ms;
 }
 
-void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_t kept_bytes, uint32_t kept_crc)
+void vmp_symbols_begin(struct vmp_symbols *s, int module, const uint64_t *heard, int announces, uint64_t kept_bytes,
+		       uint32_t kept_crc)
 {
 	s->module = module;
+	s->heard = heard;
 	s->announces = announces;
 	s->kept_bytes = kept_bytes;
 	s->kept_crc = kept_crc;
@@ -85,7 +87,7 @@ void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_
 	s->looked_ms = vmp_now_ms();
 	s->settles_ms = s->looked_ms + SETTLE_MS;
 	is_unchanged(s);
-	listen_for_made(s);
+	s->made = made_now(s);
 	s->modules = vmp_ksyms_modules(VMP_MODULES);
 	s->changed = 0;
 	s->made_ms = MADE_MS;
@@ -106,8 +108,11 @@ static void change(struct vmp_symbols *s, uint64_t since_tsc)
 /* Where symbols are being read the ones that came meanwhile may be among them, or not: they are read again, later */
 static int made_is_due(struct vmp_symbols *s)
 {
-	if (vmp_made_changed(&s->made) && !s->made_since_tsc)
+	const uint64_t made = made_now(s);
+
+	if (made != s->made && !s->made_since_tsc)
 		s->made_since_tsc = s->looked_tsc;
+	s->made = made;
 	if (!s->made_since_tsc || s->active || vmp_now_ms() - s->read_ms < s->made_ms)
 		return 0;
 	s->made_ms = s->made_ms < MADE_MS_MAX ? 2 * s->made_ms : s->made_ms;
@@ -134,11 +139,8 @@ void vmp_symbols_look(struct vmp_symbols *s, int now)
 void vmp_symbols_end(struct vmp_symbols *s)
 {
 	vmp_symbols_look(s, 1);
-	if (vmp_made_is_deaf(&s->made) && !s->made_since_tsc)
-		s->made_since_tsc = s->looked_tsc;
 	if (s->made_since_tsc)
 		change(s, s->made_since_tsc);
-	vmp_made_close(&s->made);
 	s->looked_ms = 0;
 }
 

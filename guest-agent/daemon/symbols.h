@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "ksyms.h"
-#include "made.h"
 #include "out.h"
 
 struct vmp_symbols {
@@ -33,7 +32,8 @@ struct vmp_symbols {
 	uint64_t changes;		/* what our module said then, as vmp_module_changes() */
 	uint64_t settles_ms;		/* until then modules may come or go though it says nothing new */
 	uint64_t looked_tsc, looked_ms;	/* 0: not in a session */
-	struct vmp_made made;
+	const uint64_t *heard;		/* as vmp_symbols_begin() */
+	uint64_t made;			/* how often code came or went, at the last look */
 	uint64_t made_since_tsc;	/* code that was made came or went after that, and was not read since; 0 none did */
 	uint64_t read_ms;		/* when it was read last */
 	uint64_t made_ms;		/* from then on until it is read for that */
@@ -45,12 +45,14 @@ void vmp_symbols_init(struct vmp_symbols *s);
 void vmp_symbols_clear(struct vmp_symbols *s);
 
 /**
- * vmp_symbols_begin() - Send the kernel's symbols, from now on also when modules change.
+ * vmp_symbols_begin() - Send the kernel's symbols, from now on also when modules or made code change.
  * @module:     As vmp_ksyms_open().
+ * @heard:      How often the kernel made code or gave it up, where there is no module to tell; borrowed.
  * @announces:  The host is to be told when they did.
  * @kept_bytes: Of the first text's beginning, with the checksum @kept_crc, are left out; 0 none.
  */
-void vmp_symbols_begin(struct vmp_symbols *s, int module, int announces, uint64_t kept_bytes, uint32_t kept_crc);
+void vmp_symbols_begin(struct vmp_symbols *s, int module, const uint64_t *heard, int announces, uint64_t kept_bytes,
+		       uint32_t kept_crc);
 
 /** vmp_symbols_look() - Look whether modules or code that was made changed, if the last look was long ago or @now. */
 void vmp_symbols_look(struct vmp_symbols *s, int now);

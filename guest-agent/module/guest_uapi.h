@@ -27,6 +27,8 @@
  *             earlier packages do not know it (-ENOTTY)
  *   MODULES   how often modules came, or were about to go, since this one is here; what
  *             /proc/modules tells follows within moments.  -ENOTTY as above
+ *   MADE      how often the kernel made code or gave it up (BPF programs, trampolines) while something
+ *             was started.  -EOPNOTSUPP: this kernel does not tell; -ENOTTY as above
  *
  * close() stops and frees everything; the module can then be unloaded.
  */
@@ -84,6 +86,7 @@ struct vmpg_record {
 #define VMPG_IOC_LOST		_IOR('V', 0x44, struct vmpg_lost)
 #define VMPG_IOC_SYMBOL		_IOWR('V', 0x45, struct vmpg_symbol)
 #define VMPG_IOC_MODULES	_IOR('V', 0x46, __u64)
+#define VMPG_IOC_MADE		_IOR('V', 0x47, __u64)
 
 _Static_assert(sizeof(struct vmpg_query) == 40, "uapi size");
 _Static_assert(sizeof(struct vmpg_lost) == 64, "uapi size");

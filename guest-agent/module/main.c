@@ -155,6 +155,9 @@ static long guest_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case VMPG_IOC_MODULES:
 		changed = atomic64_read(&modules_changed);
 		return copy_to_user(user, &changed, sizeof(changed)) ? -EFAULT : 0;
+	case VMPG_IOC_MADE:
+		ret = vmpg_probes_made(&changed);
+		return ret ?: copy_to_user(user, &changed, sizeof(changed)) ? -EFAULT : 0;
 	}
 	return -ENOTTY;
 }

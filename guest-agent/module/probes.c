@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 #include "probes.h"
 
+#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
@@ -87,7 +88,18 @@ static int on_do_exit(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(on_do_exit);
 
-enum { TAP_EXEC, TAP_MMAP, TAP_EXIT, TAP_NR };
+static atomic64_t made;
+
+/* Of a BPF program or a trampoline that comes or goes, whether perf listens or not */
+static int on_ksymbol(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic64_inc(&made);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_ksymbol);
+
+/* The last one is set last: it hears nothing of the others' own trampolines, and a kernel may be without it */
+enum { TAP_EXEC, TAP_MMAP, TAP_EXIT, TAP_NEEDED, TAP_MADE = TAP_NEEDED, TAP_NR };
 
 /* Functions that serve a purpose, the best first; what is found is used */
 static const struct {
@@ -101,10 +113,12 @@ static const struct {
 		{ "acct_collect", on_accounting },
 		{ "do_exit", on_do_exit },
 	},
+	[TAP_MADE] = { { "perf_event_ksymbol", on_ksymbol } },	/* from 5.1 on */
 };
 
 static struct kprobe kprobes[TAP_NR];
 static unsigned int choice[TAP_NR];	/* index in taps[] that this kernel has */
+static unsigned int nr_taps;		/* without those that it has not */
 
 static int tap(unsigned int t, unsigned int c, u32 flags)
 {
@@ -130,8 +144,9 @@ static int check_tap(unsigned int t)
 		choice[t] = c;
 		return 0;
 	}
-	pr_err("cannot probe %s() in this kernel (error %d): it needs CONFIG_KPROBES and this function\n",
-	       taps[t][0].symbol, ret);
+	if (t < TAP_NEEDED)
+		pr_err("cannot probe %s() in this kernel (error %d): it needs CONFIG_KPROBES and this function\n",
+		       taps[t][0].symbol, ret);
 	return -ENOENT;
 }
 
@@ -148,11 +163,12 @@ int vmpg_probes_check(void)
 		       points[i].name);
 		return -ENOENT;
 	}
-	for (i = 0; i < TAP_NR; i++) {
+	for (i = 0; i < TAP_NEEDED; i++) {
 		ret = check_tap(i);
 		if (ret)
 			return ret;
 	}
+	nr_taps = check_tap(TAP_MADE) ? TAP_NEEDED : TAP_NR;
 	return 0;
 }
 
@@ -175,7 +191,7 @@ int vmpg_probes_start(void)
 		if (ret)
 			goto out;
 	}
-	for (k = 0; k < TAP_NR; k++) {
+	for (k = 0; k < nr_taps; k++) {
 		ret = tap(k, choice[k], 0);
 		if (ret)
 			goto out;
@@ -191,7 +207,7 @@ out:
 void vmpg_probes_stop(void)
 {
 	vmpg_events_switch(false);
-	untap(ARRAY_SIZE(points), TAP_NR);
+	untap(ARRAY_SIZE(points), nr_taps);
 }
 
 u64 vmpg_probes_missed(void)
@@ -199,9 +215,15 @@ u64 vmpg_probes_missed(void)
 	unsigned int k;
 	u64 sum = 0;
 
-	for (k = 0; k < TAP_NR; k++)
+	for (k = 0; k < TAP_NEEDED; k++)
 		sum += kprobes[k].nmissed;
 	return sum;
+}
+
+int vmpg_probes_made(u64 *count)
+{
+	*count = atomic64_read(&made);
+	return nr_taps > TAP_MADE ? 0 : -EOPNOTSUPP;
 }
 
 u64 vmpg_kernel_cr3(void)

@@ -22,6 +22,12 @@ void vmpg_probes_stop(void);
 u64 vmpg_probes_missed(void);
 
 /**
+ * vmpg_probes_made() - How often the kernel made code or gave it up since the module is here, while it was tapped.
+ * Return: 0, or -EOPNOTSUPP: it does not tell.
+ */
+int vmpg_probes_made(u64 *count);
+
+/**
  * vmpg_kernel_cr3() - Physical address of the kernel's own page-table root,
  * which idle CPUs may run on; 0 where this kernel does not tell.
  */

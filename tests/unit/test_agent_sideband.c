@@ -243,6 +243,20 @@ static void test_order(void **state)
 	assert_int_equal(next(VMPROF_MSG_FORK).proc.pid, 12);
 }
 
+/* Code that the kernel makes is no message, but is counted */
+static void test_made(void **state)
+{
+	const uint64_t body[3] = { 0xffffffffc0200000, 64, 0x706f72705f667062 };
+
+	(void)state;
+	put_timed(0, PERF_RECORD_KSYMBOL, 0, body, sizeof(body), 2000);
+	put_task(0, PERF_RECORD_FORK, 10, 10, 3000);
+	put_timed(1, PERF_RECORD_KSYMBOL, 0, body, sizeof(body), 4000);
+	next(VMPROF_MSG_FORK);
+	assert_int_equal(vmp_sideband_next(&sb, &msg), 0);
+	assert_int_equal(sb.made, 2);
+}
+
 /* An exit is the last of a process that is there no more, not of one that lives */
 static void test_exits(void **state)
 {
@@ -332,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernel),
 		cmocka_unit_test_setup(test_order, setup),
+		cmocka_unit_test_setup(test_made, setup),
 		cmocka_unit_test_setup(test_exits, setup),
 		cmocka_unit_test_setup(test_names, setup),
 		cmocka_unit_test_setup(test_maps, setup),

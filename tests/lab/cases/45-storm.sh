@@ -39,7 +39,7 @@ echo "# with the module: $(percent $((all - bad)) "$all") %"
 at_least "99.9 % of them have process, module and function" "$(percent $((all - bad)) "$all")" 99.9
 is "... and in the storm's own programs every function has a name" "$(user '(.function | startswith("sub_")) and (.module | test("^(child-[0-9]+|plugin.so)$"))')" 0
 [ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process] | tostring" | sed 's/^/# /'
-is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
+is "no event was lost" "$(case_events_lost)" 0
 is "... and no list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy')" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 is "all 50 programs are there by name" \

@@ -46,8 +46,8 @@ at_most "1 % of the samples are of unknown processes" "$(unnamed)" 1
 never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 at_least "95 % of them have a thread; of short processes each exec has a moment between two" \
 	"$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 95
-is "no event was lost" "$(case_json '.domains[0].agent.lost | del(.maps_busy, .total) | add // 0')" 0
-at_most "processes whose list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy // 0')" 2
+is "no event was lost" "$(case_events_lost)" 0
+at_most "processes whose list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy')" 2
 
 # --- paused, suspended, another kernel
 f=/out/isolated-life.vmprof

@@ -97,6 +97,12 @@ case_agent_lost()
 	case_json ".domains[] | select(.name == \"${1:-web01}\").agent.lost.total"
 }
 
+# case_events_lost - what a guest's agent did not tell, but for lists of mappings that were in use
+case_events_lost()
+{
+	case_json '.domains[0].agent.lost | .total - .maps_busy'
+}
+
 # case_wrong_process - guest samples in code that the process has not mapped: what a
 # sample looks like that was given to another process than its own.
 case_wrong_process()

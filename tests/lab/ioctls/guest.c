@@ -7,10 +7,10 @@
 #include "fuzz.h"
 #include "guest_uapi.h"
 
-enum { QUERY, LOST, MODULES, SYMBOL, START, STOP, SNAPSHOT, READ, POLL, OTHER };
+enum { QUERY, LOST, MODULES, MADE, SYMBOL, START, STOP, SNAPSHOT, READ, POLL, OTHER };
 
 static const unsigned long requests[] = {
-	VMPG_IOC_QUERY, VMPG_IOC_LOST, VMPG_IOC_MODULES, VMPG_IOC_SYMBOL, VMPG_IOC_START, VMPG_IOC_STOP, VMPG_IOC_SNAPSHOT,
+	VMPG_IOC_QUERY, VMPG_IOC_LOST, VMPG_IOC_MODULES, VMPG_IOC_MADE, VMPG_IOC_SYMBOL, VMPG_IOC_START, VMPG_IOC_STOP, VMPG_IOC_SNAPSHOT,
 };
 
 static unsigned int draw(struct fuzz_worker *w)
@@ -98,6 +98,6 @@ static unsigned int call(struct fuzz_worker *w, int fd, int *ok)
 const struct fuzz_device fuzz_guest = {
 	.path = "/dev/" VMPG_DEVICE_NAME,
 	.reopen = 20000,
-	.names = { "query", "lost", "modules", "symbol", "start", "stop", "snapshot", "read", "poll", "other" },
+	.names = { "query", "lost", "modules", "made", "symbol", "start", "stop", "snapshot", "read", "poll", "other" },
 	.call = call,
 };
