@@ -3,7 +3,7 @@
 # The agent's RPMs in a guest: install, the channel comes and goes, also while a session runs; what the service may do; what is
 # killed comes again.
 . /src/tests/lab/cases/packages.sh
-plan 46
+plan 48
 
 status() { in_guest "sed -n 's/^$1:[[:space:]]*//p' /proc/$(pid)/status"; }
 
@@ -43,6 +43,30 @@ is "... its devices are its own" "$(in_guest 'stat -c "%U %a" /dev/vmprof_guest 
 	"vmprof-agent 600 vmprof-agent 600 "
 ok "systemd-analyze security: below 3" in_guest 'systemd-analyze security --no-pager --threshold=29 vmprof-agent'
 in_guest systemd-analyze security --no-pager vmprof-agent | tail -n 1 | sed 's/^/# /'
+
+# --- what its rules forbid, tried by another program in its place; without them all of that is done
+in_guest 'cat > /opt/try' << 'END'
+#!/usr/bin/perl
+# system calls of x86-64 that anybody may use, as they are used here
+my %calls = (ptrace => [101, 0, 0, 0, 0], unshare => [272, 0x10000000], setuid => [105, $>], shmget => [29, 0, 4096, 0600],
+	socket => [41, 2, 1, 0], 'mmap-wx' => [9, 0, 4096, 7, 0x22, -1, 0], personality => [135, 0x0040000],
+	'add_key' => [248, "user", "vmprof", "x", 1, -3]);
+for (sort keys %calls) {
+	my ($number, @args) = @{$calls{$_}};
+	print "$_ " if syscall($number, @args) != -1;
+}
+print "end\n";
+END
+in_guest 'chmod 755 /opt/try; systemctl stop vmprof-agent; mkdir -p /run/systemd/system/vmprof-agent.service.d
+	printf "[Service]\nExecStart=\nExecStart=/opt/try\nRestart=no\nStandardOutput=file:/run/tried\n" > /run/systemd/system/vmprof-agent.service.d/try.conf
+	systemctl daemon-reload; systemctl start vmprof-agent'
+tried() { in_guest grep -q end /run/tried; }
+lab_wait 60 tried
+is "its system calls are refused but for those that it needs" "$(in_guest cat /run/tried)" "end"
+is "... which anybody else's are not" "$(in_guest setpriv --reuid vmprof-agent --clear-groups /opt/try)" \
+	"add_key mmap-wx personality ptrace setuid shmget socket unshare end"
+in_guest 'rm -r /run/systemd/system/vmprof-agent.service.d; systemctl daemon-reload; systemctl restart vmprof-agent'
+lab_wait 60 active
 
 # --- a session: nothing that it does is refused
 f=/out/rpm.vmprof
