@@ -4,7 +4,7 @@
 # instructions are sampled as well. By branches alone blocks are known less well, and have to say so; without the kernel's branches
 # user code's are known as well as with them. And the judge can say no.
 . /src/tests/truth/lib.sh
-truth_plan 3 $((2 * TRUTH_QUESTIONS + 21))
+truth_plan 3 $((2 * TRUTH_QUESTIONS + 24))
 
 truth_guest
 for vcpu in 0 1; do

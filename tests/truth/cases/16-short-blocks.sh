@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The same of gzip and sha256sum, with their short blocks: three sessions, which are known better together (pooled).
 . /src/tests/truth/lib.sh
-truth_plan 3 $((2 * TRUTH_QUESTIONS + 21))
+truth_plan 3 $((2 * TRUTH_QUESTIONS + 24))
 
 truth_guest
 lab_ssh web01 'cat /usr/bin/* 2> /dev/null | head -c 8000000 > /dev/shm/data'
