@@ -42,7 +42,7 @@ struct strip {
 	char line[8192];
 	size_t used;
 	uint32_t start, end, n;
-	double cycles;
+	double cycles, error;	/* of all; error NAN: of one of them it is not known */
 };
 
 static void append(struct strip *s, const char *text)
@@ -58,7 +58,7 @@ static void append(struct strip *s, const char *text)
 
 static void end_run(struct strip *s)
 {
-	char text[512], safe[256], times[24] = "";
+	char text[512], safe[256], times[24] = "", error[32] = "";
 	const char *name;
 
 	if (!s->n)
@@ -66,11 +66,13 @@ static void end_run(struct strip *s)
 	name = function(s->set, s->start);
 	if (s->n > 1)
 		snprintf(times, sizeof(times), " x%" PRIu32, s->n);
-	snprintf(text, sizeof(text), "%s %" PRIx64 "..%" PRIx64 "%s (%.0f) | ", vmp_text(safe, sizeof(safe), name, strlen(name)),
-		 address(s->set, s->start), address(s->set, s->end), times, s->cycles);
+	if (!isnan(s->error))
+		snprintf(error, sizeof(error), "+-%.0f", s->error);
+	snprintf(text, sizeof(text), "%s %" PRIx64 "..%" PRIx64 "%s (%.0f%s) | ", vmp_text(safe, sizeof(safe), name, strlen(name)),
+		 address(s->set, s->start), address(s->set, s->end), times, s->cycles, error);
 	append(s, text);
 	s->n = 0;
-	s->cycles = 0;
+	s->cycles = s->error = 0;
 }
 
 static void block(struct strip *s, const struct vmp_strip_span *b)
@@ -81,6 +83,7 @@ static void block(struct strip *s, const struct vmp_strip_span *b)
 	s->end = b->end;
 	s->n++;
 	s->cycles += b->cycles;
+	s->error += b->error;	/* runs of one block: they are off together */
 }
 
 static void print_line(struct strip *s, const struct vmp_strip_span *x)
@@ -122,7 +125,7 @@ void vmp_timeline_text(FILE *out, const struct vmp_set *set, const struct vmp_ti
 
 	s = (struct strip){ .out = out, .set = set, .look = look };
 	fprintf(out, "\n%s%14s  %-8s %-15s %s%s\n", look->colour ? "\033[1m" : "", "Microseconds", "vCPU", "Process",
-		"Blocks before the sample (cycles) | * where it was taken", look->colour ? "\033[m" : "");
+		"Blocks before the sample (cycles +- error) | * where it was taken", look->colour ? "\033[m" : "");
 	for (i = 0; i < t->spans.nr; i++) {
 		if (t->spans.v[i].kind == VMP_MOMENT_BLOCK)
 			block(&s, &t->spans.v[i]);

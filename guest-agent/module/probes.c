@@ -90,16 +90,16 @@ NOKPROBE_SYMBOL(on_do_exit);
 
 static atomic64_t made;
 
-/* Of a BPF program or a trampoline that comes or goes, whether perf listens or not */
-static int on_ksymbol(struct kprobe *kp, struct pt_regs *regs)
+/* A BPF program, or a trampoline, comes or goes: perf is told of it, whether anybody listens there or not */
+static int on_made(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic64_inc(&made);
 	return 0;
 }
-NOKPROBE_SYMBOL(on_ksymbol);
+NOKPROBE_SYMBOL(on_made);
 
-/* The last one is set last: it hears nothing of the others' own trampolines, and a kernel may be without it */
-enum { TAP_EXEC, TAP_MMAP, TAP_EXIT, TAP_NEEDED, TAP_MADE = TAP_NEEDED, TAP_NR };
+/* Those that a kernel may be without come last: they hear nothing of the others' own trampolines */
+enum { TAP_EXEC, TAP_MMAP, TAP_EXIT, TAP_NEEDED, TAP_BPF = TAP_NEEDED, TAP_TRAMPOLINE, TAP_NR };
 
 /* Functions that serve a purpose, the best first; what is found is used */
 static const struct {
@@ -113,12 +113,13 @@ static const struct {
 		{ "acct_collect", on_accounting },
 		{ "do_exit", on_do_exit },
 	},
-	[TAP_MADE] = { { "perf_event_ksymbol", on_ksymbol } },	/* from 5.1 on */
+	[TAP_BPF] = { { "perf_event_bpf_event", on_made } },	/* both from 5.1 on */
+	[TAP_TRAMPOLINE] = { { "perf_event_ksymbol", on_made } },
 };
 
 static struct kprobe kprobes[TAP_NR];
 static unsigned int choice[TAP_NR];	/* index in taps[] that this kernel has */
-static unsigned int nr_taps;		/* without those that it has not */
+static bool is_there[TAP_NR];		/* that it has one at all */
 
 static int tap(unsigned int t, unsigned int c, u32 flags)
 {
@@ -142,6 +143,7 @@ static int check_tap(unsigned int t)
 			continue;
 		unregister_kprobe(&kprobes[t]);
 		choice[t] = c;
+		is_there[t] = true;
 		return 0;
 	}
 	if (t < TAP_NEEDED)
@@ -163,19 +165,19 @@ int vmpg_probes_check(void)
 		       points[i].name);
 		return -ENOENT;
 	}
-	for (i = 0; i < TAP_NEEDED; i++) {
+	for (i = 0; i < TAP_NR; i++) {
 		ret = check_tap(i);
-		if (ret)
+		if (ret && i < TAP_NEEDED)
 			return ret;
 	}
-	nr_taps = check_tap(TAP_MADE) ? TAP_NEEDED : TAP_NR;
 	return 0;
 }
 
 static void untap(unsigned int nr_points, unsigned int nr_kprobes)
 {
 	while (nr_kprobes--)
-		unregister_kprobe(&kprobes[nr_kprobes]);
+		if (is_there[nr_kprobes])
+			unregister_kprobe(&kprobes[nr_kprobes]);
 	while (nr_points--)
 		tracepoint_probe_unregister(points[nr_points].tp, points[nr_points].handler, NULL);
 	tracepoint_synchronize_unregister();
@@ -191,8 +193,8 @@ int vmpg_probes_start(void)
 		if (ret)
 			goto out;
 	}
-	for (k = 0; k < nr_taps; k++) {
-		ret = tap(k, choice[k], 0);
+	for (k = 0; k < TAP_NR; k++) {
+		ret = is_there[k] ? tap(k, choice[k], 0) : 0;
 		if (ret)
 			goto out;
 	}
@@ -207,7 +209,7 @@ out:
 void vmpg_probes_stop(void)
 {
 	vmpg_events_switch(false);
-	untap(ARRAY_SIZE(points), nr_taps);
+	untap(ARRAY_SIZE(points), TAP_NR);
 }
 
 u64 vmpg_probes_missed(void)
@@ -223,7 +225,7 @@ u64 vmpg_probes_missed(void)
 int vmpg_probes_made(u64 *count)
 {
 	*count = atomic64_read(&made);
-	return nr_taps > TAP_MADE ? 0 : -EOPNOTSUPP;
+	return is_there[TAP_BPF] || is_there[TAP_TRAMPOLINE] ? 0 : -EOPNOTSUPP;
 }
 
 u64 vmpg_kernel_cr3(void)

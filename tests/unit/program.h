@@ -233,6 +233,7 @@ struct prog_run {
 	int leaves;		/* a sample ends a run of the guest: the next VM entry begins without branches */
 	int counts;		/* samples have cycles and instructions */
 	uint64_t seed;		/* of what goes by chance */
+	uint64_t host;		/* it is QEMU's own code, which lies there (as PROG_BASE); 0: a guest's */
 };
 
 struct prog_sim {
@@ -263,6 +264,11 @@ static inline uint64_t prog_period(struct prog_sim *s, uint64_t period)
 	return 1 + (s->random >> 20) % (2 * period - 1);
 }
 
+static inline uint64_t prog_base(const struct prog_sim *s)
+{
+	return s->run->host ? s->run->host : PROG_BASE;
+}
+
 static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
 {
 	struct vmprof_sample r = {
@@ -272,6 +278,11 @@ static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
 		.guest_ip = PROG_BASE + s->p->insn[at].addr, .guest_cr3 = PROG_CR3, .exit_reason = 0x61,
 	};
 
+	if (s->run->host) {
+		r.mode = VMPROF_MODE_VMM_USER;
+		r.host_ip = prog_base(s) + s->p->insn[at].addr;
+		r.guest_ip = r.guest_cr3 = 0;
+	}
 	if (s->run->counts && type == VMPROF_REC_SAMPLE) {
 		r.flags |= VMPROF_SF_COUNTS;
 		r.cycles = s->cycles - s->last_cycles;
@@ -315,7 +326,7 @@ static inline int prog_step(struct prog_sim *s, int at)
 	}
 	memmove(s->lbr + 1, s->lbr, (s->run->depth - 1) * sizeof(*s->lbr));
 	s->known += s->known < s->run->depth;
-	s->lbr[0] = (struct prog_branch){ PROG_BASE + in->addr, PROG_BASE + s->p->insn[to].addr, s->cycles - s->taken_at };
+	s->lbr[0] = (struct prog_branch){ prog_base(s) + in->addr, prog_base(s) + s->p->insn[to].addr, s->cycles - s->taken_at };
 	s->p->truth[s->start][at].runs++;
 	s->p->truth[s->start][at].cycles += s->cycles - s->taken_at;
 	if (s->mispredicted & 1) {

@@ -30,11 +30,30 @@ static inline void record(const struct prog_run *run)
 	gen_end(&g);
 }
 
+/* The program is QEMU's */
+static inline void record_host(const struct prog_run *run)
+{
+	char qemu[160], maps[320];
+
+	prog_assemble(&prog);
+	snprintf(qemu, sizeof(qemu), "%s/qemu", dir);
+	prog_write(&prog, qemu, NULL);
+	snprintf(maps, sizeof(maps), "%llx-%llx r-xp 00001000 08:01 5   %s\n", (unsigned long long)(run->host + PROG_VADDR),
+		 (unsigned long long)(run->host + PROG_VADDR + 0x1000), qemu);
+	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, maps);
+	say_period(run->period, run->instructions);
+	prog_simulate(&g, &prog, run);
+	gen_end(&g);
+}
+
 static inline void simulate(const struct prog_run *run)
 {
 	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
 
-	record(run);
+	if (run->host)
+		record_host(run);
+	else
+		record(run);
 	assert_int_equal(vmp_model_open(&model, path), 0);
 	assert_int_equal(vmp_set_create(&set, model, &all), 0);
 	assert_int_equal(vmp_measure_create(&measure, set), 0);

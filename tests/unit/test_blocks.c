@@ -50,6 +50,30 @@ static void test_mixed(void **state)
 	assert_true(estimates->doubted_samples > 0 && estimates->doubted_samples < estimates->samples);
 }
 
+/* Code of the host's: a block's time and its runs are found as a guest's are */
+static void test_host(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 20000, .instructions = 3001, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1,
+		.host = 0x500000000000,
+	};
+	const struct vmp_point *point;
+	struct verdict v;
+	uint32_t i;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	v = compare(VMP_SOURCE_TIME, 100);
+	assert_true(v.compared >= 7);
+	assert_true(v.worst < 0.03);
+	for (i = 0; i < set->blocks.nr; i++) {
+		point = &set->points.points.v[set->blocks.v[i].start];
+		assert_int_equal(set->points.objects.v[point->object].vm, VMP_NONE);
+		assert_string_equal(vmp_model_name(model, point->module), "qemu");
+	}
+}
+
 /* A VM entry at each sample: in a long block some come before the first branch behind it, and entries cut many of its runs */
 static void test_alone(void **state)
 {
@@ -400,6 +424,7 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
