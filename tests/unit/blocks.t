@@ -212,6 +212,7 @@ off = {k: (v, blocks.get(k)) for k, v in told.items() if v != blocks.get(k)}
 sys.exit(f"{off}" if off or not any(v[1] for v in told.values()) else 0)
 END
 ok $? "... each with the error of its cycles and the samples in it, as vmprof blocks has them"
+run timeline --no-pager --domain web01 "$capture" && grep -q ' ([1-9][0-9]*+-[0-9]*) | ' "$tmp/out"; ok $? "... so do those of the text"
 moments=$tmp/moments/moments.vmprof
 export VMPROF_OBJCACHE=$tmp/moments
 # lines [OPTION]...: what the time line has of it: time, vCPU, process, and the first words of what was seen
