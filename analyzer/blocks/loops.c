@@ -13,6 +13,7 @@ struct work {
 	struct vmp_loops *out;
 	struct vmp_places nexts, starts, landings;	/* units by next and by start; landings */
 	struct vmp_groups *upto;	/* by number in landings: samples of all before it */
+	double runs_seen;		/* runs that a unit in a window stands for, in the mean */
 };
 
 static const struct vmp_point *point(const struct work *w, uint32_t p)
@@ -171,6 +172,7 @@ struct figures {
 	double top[VMP_GROUPS + 1], middle[VMP_GROUPS + 1];	/* entries */
 	double back[VMP_GROUPS + 1], samples[VMP_GROUPS + 1];
 	double period;
+	double top_seen, middle_seen, back_seen;	/* how often they were, in windows */
 };
 
 static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
@@ -183,9 +185,11 @@ static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
 	return x->object == h->object && x->addr >= h->addr && x->addr <= l->end;
 }
 
-static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], uint32_t unit)
+static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], double *seen, uint32_t unit)
 {
 	int g;
+
+	*seen += w->set->units.v[unit].n;
 
 	to[VMP_GROUPS] += w->e->unit[unit];
 	for (g = 0; g < VMP_GROUPS; g++)
@@ -262,26 +266,29 @@ static void count_entries(const struct work *w, const struct vmp_loop *l, struct
 	const struct vmp_point *h = point(w, l->header);
 	uint64_t before = h->addr > VMP_STRAIGHT_BYTES ? h->addr - VMP_STRAIGHT_BYTES : 0;
 	uint32_t i, n;
+	int is_back;
 
 	for (i = vmp_places_first(&w->nexts, h->object, h->addr);
 	     vmp_places_until(&w->nexts, i, h->object, h->addr + 1); i++) {
 		n = w->nexts.v[i].number;
-		if (!resumes(w, &w->set->units.v[n]))
-			add_runs(w, inside(w, l, w->set->units.v[n].end) ? f->back : f->top, n);
+		if (resumes(w, &w->set->units.v[n]))
+			continue;
+		is_back = inside(w, l, w->set->units.v[n].end);
+		add_runs(w, is_back ? f->back : f->top, is_back ? &f->back_seen : &f->top_seen, n);
 	}
 	/* straight code that runs into the header from before */
 	for (i = vmp_places_first(&w->starts, h->object, before);
 	     vmp_places_until(&w->starts, i, h->object, h->addr); i++) {
 		n = w->starts.v[i].number;
 		if (point(w, w->set->units.v[n].end)->addr >= h->addr)
-			add_runs(w, f->top, n);
+			add_runs(w, f->top, &f->top_seen, n);
 	}
 	/* jumps from before into the middle: `jmp test; body: ...; test: ...; jcc body` */
 	for (i = vmp_places_first(&w->nexts, h->object, h->addr + 1);
 	     vmp_places_until(&w->nexts, i, h->object, l->end + 1); i++) {
 		n = w->nexts.v[i].number;
 		if (jumps(w, &w->set->units.v[n]) && point(w, w->set->units.v[n].end)->addr < h->addr)
-			add_runs(w, f->middle, n);
+			add_runs(w, f->middle, &f->middle_seen, n);
 	}
 }
 
@@ -334,6 +341,37 @@ static double find(const struct figures *f, double (*figure)(const struct figure
 	return all;
 }
 
+/*
+ * As far as chance goes in what was seen so often. It stands for as many runs as anything else, more or less: where the rest of
+ * the code has left less than that for it, or nothing, it may have run all the same; where more, other code tells of it, too.
+ */
+static double chance(const struct work *w, double seen)
+{
+	return w->runs_seen * sqrt(seen);
+}
+
+static void at_least(double *error, double least)
+{
+	if (!isnan(*error) && *error < least)
+		*error = least;
+}
+
+/*
+ * Groups of a few windows can agree by chance: no figure is known better than it was seen often. Trips are
+ * top and back by entries; what is uncertain of their parts is so in either.
+ */
+static void hold_chance(const struct work *w, const struct figures *f, struct vmp_loop *l)
+{
+	const double top = chance(w, f->top_seen), back = chance(w, f->back_seen), middle = chance(w, f->middle_seen);
+	const double in = entries(f, VMP_GROUPS);
+
+	at_least(&l->entries_error, hypot(top, middle));
+	at_least(&l->iterations_error, hypot(top, back));
+	if (in > 0)
+		at_least(&l->trips_error, hypot(back, hypot(top * (1 - l->trips), middle * l->trips)) / in);
+	at_least(&l->cycles_error, l->cycles * hypot(top, back) / l->iterations);
+}
+
 /* What is in doubt of a loop's iterations, and of their cycles, is so of the blocks that begin where it does */
 static void doubt(const struct work *w, struct vmp_loop *l)
 {
@@ -376,7 +414,20 @@ static void fill(const struct work *w, struct vmp_loop *l)
 	l->cycles = find(&f, cycles, &l->cycles_error);
 	if (l->samples < VMP_FEW_SAMPLES && !isnan(l->cycles))
 		l->cycles_error = fmax(l->cycles_error, vmp_few_error(l->samples, f.period, l->iterations));
+	hold_chance(w, &f, l);
 	doubt(w, l);
+}
+
+static double runs_seen(const struct work *w)
+{
+	double runs = 0, seen = 0;
+	uint32_t i;
+
+	for (i = 0; w->e->unit && i < w->set->units.nr; i++) {
+		runs += w->e->unit[i];
+		seen += w->set->units.v[i].n;
+	}
+	return seen > 0 ? runs / seen : 0;
 }
 
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)
@@ -394,6 +445,7 @@ int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const st
 	if (!err)
 		err = find_levels(&w);
 	if (!err) {
+		w.runs_seen = runs_seen(&w);
 		for (i = 0; i < w.out->list.nr; i++)
 			fill(&w, &w.out->list.v[i]);
 		*out = w.out;
