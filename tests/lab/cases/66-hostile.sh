@@ -41,7 +41,7 @@ for seed in 1 2; do
 		"$(case_json '[.domains[] | select(.name == "web01").rows[] | select((.process + .function + .module) | test("evil|script|burn.b"))] | length')"
 	at_least "web02 has its samples, whatever their names" "$(case_json '.domains[] | select(.name == "web02").guest_samples')" 300
 	at_least "... and what it said in vain is counted" \
-		"$(case_json '.domains[] | select(.name == "web02").agent.bad_frames + ([.losses.collector[] | select(.name | test("^agent_bad")).count] | add // 0)')" 10
+		"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 	for form in report "report --csv" "report --group-by process,cgroup"; do
 		# shellcheck disable=SC2086
 		vmprof $form --limit 100000 $f > /run/lab/hostile.txt 2>&1
