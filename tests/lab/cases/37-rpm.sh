@@ -33,6 +33,9 @@ ok "the channel is plugged in again" vmprof attach --domain web04
 ok "... the agent runs" lab_wait 120 active
 
 # --- what the service may do
+# systemd says that it runs as soon as there is a process, which is root's until it is the daemon
+is_program() { in_guest "[ /proc/$(pid)/exe -ef /usr/sbin/vmprof-agent ]"; }
+lab_wait 60 is_program
 is "it is no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
 # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYSLOG, CAP_PERFMON, CAP_CHECKPOINT_RESTORE
 is "... has the capabilities that it needs and no other" "$(status CapEff) $(status CapBnd)" \
