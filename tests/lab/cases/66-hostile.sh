@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 30
+plan 31
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -17,7 +17,6 @@ rows='[.domains[] | select(.name == "%s").rows[] | select(.process == "%s" and .
 worked() { case_json "$(printf "$rows" "$@")"; }
 
 f=/out/hostile.vmprof
-vain=0
 for seed in 1 2; do
 	rm -f $f
 	lab_ssh web02 'systemctl stop vmprof-agent && ! pidof vmprof-agent > /dev/null' || bail "web02's own agent is away"
@@ -41,16 +40,14 @@ for seed in 1 2; do
 	never "... and it has nothing of web02's" \
 		"$(case_json '[.domains[] | select(.name == "web01").rows[] | select((.process + .function + .module) | test("evil|script|burn.b"))] | length')"
 	at_least "web02 has its samples, whatever their names" "$(case_json '.domains[] | select(.name == "web02").guest_samples')" 300
-	# how far the host reads in this time is for its limits of rate to say
-	vain=$((vain + $(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')))
-	lab_note "so far $vain of its frames and bytes made no sense"
+	at_least "... and what it said in vain is counted" \
+		"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 	for form in report "report --csv" "report --group-by process,cgroup"; do
 		# shellcheck disable=SC2086
 		vmprof $form --limit 100000 $f > /run/lab/hostile.txt 2>&1
 		ok "nothing of vmprof $form steers a terminal" clean /run/lab/hostile.txt
 	done
 done
-at_least "what web02 said in vain is counted" "$vain" 10
 never "the host has no file of web02's naming" "$(find / -xdev -name '*vmprof-evil*' 2> /dev/null | wc -l)"
 
 # its own agent is as welcome as before

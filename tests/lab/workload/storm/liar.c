@@ -108,7 +108,7 @@ static void say_hello(void)
 /* Processes on all page tables that there may be, each with a name and a path that do harm where they are believed */
 static void say_processes(void)
 {
-	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = UINT32_MAX, .nr_maps = UINT32_MAX };
+	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = UINT32_MAX };
 	const struct {
 		struct vmprof_proc proc;
 		struct vmprof_place place;
@@ -120,13 +120,21 @@ static void say_processes(void)
 	for (cr3 = 0; cr3 < 256 << 20; cr3 += 1 << 16) {
 		p.cr3 = cr3;
 		p.pid = p.tgid = (uint32_t)(cr3 >> 12);
-		p.nr_maps = 0;
 		say(VMPROF_MSG_PROC, &p, sizeof(p), NULL, 0);
 		say_map(cr3, p.pid, p.pid % 7 + 1, EVIL_PATH, sizeof(EVIL_PATH) - 1);
 	}
-	p.nr_maps = UINT32_MAX;
-	say(VMPROF_MSG_EXIT, &p, sizeof(p), "x", 1);
-	say_map(0x1000, 1, 1, "/long", UINT32_MAX);
+}
+
+/* Lengths that are not so, of what is small and comes first: the host reads at a limited rate */
+static void say_lengths(void)
+{
+	const struct vmprof_proc p = { .tsc = __rdtsc(), .pid = 1, .tgid = 1, .nr_maps = UINT32_MAX };
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		say(VMPROF_MSG_EXIT, &p, sizeof(p), "x", 1);
+		say_map(0x1000, 1, 1, "/long", UINT32_MAX);
+	}
 }
 
 static void say_files(void)
@@ -214,6 +222,7 @@ static void answer(const struct vmprof_get_object *ask)
 static void lie(void)
 {
 	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
+	say_lengths();
 	say_tasks();
 	say_processes();
 	say_files();
