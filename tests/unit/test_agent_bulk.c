@@ -133,20 +133,35 @@ static void load(const char *line)
 	modules_path = modules_file;
 }
 
-/* Symbols that were read while modules changed are not sent: they are of no time. */
-static void test_modules_change_while_read(void **state)
-{
-	static const char file[] = "/tmp/vmprof-kallsyms";
-	struct vmp_agent_msg m;
-	FILE *f;
+static const char kallsyms_file[] = "/tmp/vmprof-kallsyms";
 
-	(void)state;
-	load("one 4096 0 - Live 0xffffffffc0000000\n");
-	kallsyms = file;
-	f = fopen(file, "we");
+/* A kernel with one module, and two symbols of its own */
+static void begin_kernel(void)
+{
+	FILE *f = fopen(kallsyms_file, "we");
+
 	assert_non_null(f);
 	fputs(LASTING, f);
 	fclose(f);
+	kallsyms = kallsyms_file;
+	load("one 4096 0 - Live 0xffffffffc0000000\n");
+}
+
+static void end_kernel(void)
+{
+	unlink(kallsyms_file);
+	unlink(modules_file);
+	kallsyms = "/proc/kallsyms";
+	modules_path = "/proc/modules";
+}
+
+/* Symbols that were read while modules changed are not sent: they are of no time. */
+static void test_modules_change_while_read(void **state)
+{
+	struct vmp_agent_msg m;
+
+	(void)state;
+	begin_kernel();
 	greet(1 << 20);
 	hear_type(VMPROF_MSG_HELLO);
 	tell_token(VMPROF_MSG_START, 7);
@@ -186,10 +201,7 @@ static void test_modules_change_while_read(void **state)
 	while (m.type == VMPROF_MSG_SNAP_BEGIN || m.type == VMPROF_MSG_TASKS);
 	assert_int_equal(m.type, VMPROF_MSG_KSYMS);
 	assert_clean();
-	unlink(file);
-	unlink(modules_file);
-	kallsyms = "/proc/kallsyms";
-	modules_path = "/proc/modules";
+	end_kernel();
 }
 
 /* How often the host hears of a change, and has all symbols behind it, until the agent has nothing to say */
@@ -209,16 +221,8 @@ static int changes_told(void)
 /* A BPF program that is loaded in the session: the symbols are read again, at times that get longer, and at the end */
 static void test_made_code(void **state)
 {
-	static const char file[] = "/tmp/vmprof-kallsyms";
-	FILE *f;
-
 	(void)state;
-	load("one 4096 0 - Live 0xffffffffc0000000\n");
-	kallsyms = file;
-	f = fopen(file, "we");
-	assert_non_null(f);
-	fputs(LASTING, f);
-	fclose(f);
+	begin_kernel();
 	start(1 << 20);
 	module_snapshot_end(7);
 	hear_type(VMPROF_MSG_KSYMS);
@@ -248,10 +252,7 @@ static void test_made_code(void **state)
 	module_snapshot_end(8);
 	assert_int_equal(changes_told(), 1);
 	assert_clean();
-	unlink(file);
-	unlink(modules_file);
-	kallsyms = "/proc/kallsyms";
-	modules_path = "/proc/modules";
+	end_kernel();
 }
 
 /* The vdso as an object, whole, in pieces, within the credit, and behind each event that came meanwhile */
