@@ -3,11 +3,15 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 31
+plan 33
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
 case_idle
+# the first session of a guest gives it its port, which the liar needs
+if ! vmprof start --domain web02 --output /run/lab/first.vmprof || ! lab_guest_agent_wait web02 || ! vmprof stop; then
+	bail "web02 has its port"
+fi
 lab_guest_put web02 "$LAB_SHARE"/storm/liar /opt/storm
 runs() { [ "$(vmprof status --json | jq -r ".domains[] | select(.name == \"$1\").agent.state")" = running ]; }
 # clean FILE - nothing in it steers a terminal
@@ -21,6 +25,7 @@ for seed in 1 2; do
 	rm -f $f
 	lab_ssh web02 'systemctl stop vmprof-agent && ! pidof vmprof-agent > /dev/null' || bail "web02's own agent is away"
 	lab_ssh web02 "nohup /opt/storm/liar /dev/virtio-ports/org.vmprof.agent.0 $seed 600 > /tmp/liar.log 2>&1 < /dev/null &"
+	lab_wait 30 lab_ssh web02 'pidof liar > /dev/null' || bail "the liar is there"
 	case_guest_run web01 'timeout 300 /opt/burn/burn-a 100000000'
 	case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
 	ok "start, to lies of kind $seed" vmprof start --domain web01 --domain web02 --period 500us --output $f
@@ -33,7 +38,7 @@ for seed in 1 2; do
 	ok "stop" vmprof stop
 	case_quiet web01
 	case_quiet web02
-	lab_ssh web02 'pkill -x liar'
+	ok "... in which the liar was heard to its end" lab_ssh web02 'pkill -x liar'
 	ok "the report" case_report $f
 	at_least "web01: burn-a has its function" "$(worked web01 burn-a burn_a_work)" 300
 	is "... and its agent lost nothing" "$(case_agent_lost web01)" 0

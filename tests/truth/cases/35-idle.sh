@@ -13,7 +13,8 @@ truth_judge idle --min 3000 --kthreads 1500
 nanoseconds() { cut -d ' ' -f "$2" "$1/schedstat"; }
 
 vcpu=$(dirname "$(grep -lx 'CPU 1/KVM' /proc/"$(pgrep -f 'guest=web01')"/task/*/comm)")
-taskset -c 1 sh -c 'while :; do :; done' &
+# it makes way at once for a vCPU that is woken by its clock: how long that takes is the emulator's speed
+taskset -c 1 chrt --idle 0 sh -c 'while :; do :; done' &
 hog=$!
 # how long either has, when the window begins and when it ends; without options a window is a part of the session
 truth_part() { "$@" && echo "$(nanoseconds /proc/$hog 1) $(nanoseconds "$vcpu" 2)" >> /run/lab/seen; }
