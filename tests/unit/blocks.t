@@ -144,6 +144,11 @@ END
 ok $? "which have the figures of vmprof blocks"
 [ "$(tr -dc '\033' < "$tmp/out" | wc -c)" = 0 ]; ok $? "without colour in a file"
 run annotate --color always main "$capture" && grep -q "$(printf '\033')\[31m" "$tmp/out"; ok $? "with colour when it is wanted"
+# on_terminal NAME=VALUE... - what annotate prints on a pseudo-terminal
+on_terminal() { env -u NO_COLOR TERM=xterm "$@" script -qec "'$O/vmprof' annotate --no-pager main '$capture'" /dev/null < /dev/null > "$tmp/out"; }
+on_terminal && grep -q "$(printf '\033')\[31m" "$tmp/out"; ok $? "with colour on a terminal"
+on_terminal NO_COLOR=1 && grep -q 'block ' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"; ok $? "without where NO_COLOR forbids it"
+on_terminal TERM=dumb && grep -q 'block ' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"; ok $? "... or the terminal has none"
 run annotate frobnicate "$capture"; [ $? = 1 ] && grep -q "of a function 'frobnicate'" "$tmp/err"; ok $? "an unknown function: it says so"
 VMPROF_OBJCACHE=/nonexistent run blocks --json "$capture" &&
 	json 'all(b["cycles"] is None and b["runs"] is None for b in d["blocks"]) and d["left_out"]["no_object"] == 60000'
