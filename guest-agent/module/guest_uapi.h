@@ -77,7 +77,7 @@ struct vmpg_record {
 #define VMPG_RECORD_TOLD	(1U << 0)	/* records before told of the files behind its mappings, which were not written since */
 #define VMPG_RECORD_FRESH	(1U << 1)	/* ... of one of them none did, or it was */
 
-#define VMPG_LATE_MS		100
+#define VMPG_LATE_MS		500
 
 #define VMPG_IOC_QUERY		_IOR('V', 0x40, struct vmpg_query)
 #define VMPG_IOC_START		_IO('V', 0x41)

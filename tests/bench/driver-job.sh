@@ -209,7 +209,7 @@ in_guest "$(cat /src/tests/bench/processes.sh)"
 for turn in $(seq "$process_turns"); do
 	agent_off
 	processes "none-still-$turn" -1
-	processes "none-slow-$turn" 500
+	processes "none-slow-$turn" 100
 	processes "none-fast-$turn" 0
 	agent_on
 	if [ "$turn" = 1 ]; then
@@ -218,7 +218,7 @@ for turn in $(seq "$process_turns"); do
 	fi
 	begin_session
 	processes "session-still-$turn" -1
-	processes "session-slow-$turn" 500
+	processes "session-slow-$turn" 100
 	processes "session-fast-$turn" 0
 	processes "session-together-$turn" 0 stopped
 	fact "processes-lost $(collector '[.domains[0].agent.lost[]] | add')"
