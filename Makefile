@@ -161,7 +161,7 @@ $(O)/tests/fuzz_%: $(SRC)/tests/fuzz/fuzz_%.c $(core_obj)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -I$(SRC) -o $@ $< $(core_obj) $(LIBS) -lpthread
 
-# What compares a capture with the emulator's exact counts; runs on L1.
+# What compares a capture with the emulator's exact counts; runs beside the emulator.
 judge_src := $(wildcard $(SRC)/tests/truth/*.c)
 $(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
 	@mkdir -p $(@D)

@@ -169,6 +169,7 @@ case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
+fact "machine $(. /etc/os-release; echo "$PRETTY_NAME"), Linux $(uname -r)"
 modprobe vmprof
 cp /proc/kallsyms /out/
 

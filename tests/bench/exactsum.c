@@ -6,8 +6,9 @@
  *                                         instructions, host user's, counter interrupts; host
  *                                         kernel's from an NMI's #VMEXIT to the next VMRUN, and
  *                                         how many of these there were
+ *        exactsum EXACT nmi               one line: the host kernel's instructions from an NMI to its IRET, counter interrupts
  *        exactsum EXACT overflows         one line: counter interrupts, CPUs that had some, ticks of the TSC between
- *                                         two of a CPU that lie furthest apart
+ *                                         two of a CPU that lie furthest apart, and from its first one to these
  *        exactsum EXACT cycles            one line: the guest's cycles while no counter of the CPU was on, all of the
  *                                         guest's, the host kernel's from an NMI's #VMEXIT to the next VMRUN
  *        exactsum EXACT rest              one line: the guest's instructions but for the two user address spaces that ran most, the
@@ -150,9 +151,22 @@ static void print_sums(const char *path)
 	exact_free(&x);
 }
 
+static void print_nmi(const char *path)
+{
+	uint64_t insns = 0;
+	struct exact x;
+	uint32_t i;
+
+	open_exact(&x, path);
+	for (i = 0; i < x.blocks.nr; i++)
+		insns += x.spaces.v[x.blocks.v[i].space].flags & EXACT_NMI ? x.blocks.v[i].insns : 0;
+	printf("%" PRIu64 " %" PRIu32 "\n", insns, x.overflows.nr);
+	exact_free(&x);
+}
+
 static void print_overflows(const char *path)
 {
-	uint64_t longest = 0, cpus = 0;
+	uint64_t longest = 0, at = 0, cpus = 0;
 	struct exact x;
 	uint32_t i, k;
 
@@ -162,10 +176,12 @@ static void print_overflows(const char *path)
 
 		cpus += c->overflows > c->overflow;
 		for (k = c->overflow + 1; k < c->overflows; k++)
-			if (x.overflows.v[k].tsc - x.overflows.v[k - 1].tsc > longest)
+			if (x.overflows.v[k].tsc - x.overflows.v[k - 1].tsc > longest) {
 				longest = x.overflows.v[k].tsc - x.overflows.v[k - 1].tsc;
+				at = x.overflows.v[k - 1].tsc - x.overflows.v[c->overflow].tsc;
+			}
 	}
-	printf("%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", x.overflows.nr, cpus, longest);
+	printf("%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", x.overflows.nr, cpus, longest, at);
 	exact_free(&x);
 }
 
@@ -271,6 +287,10 @@ int main(int argc, char **argv)
 		print_sums(argv[1]);
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[2], "nmi")) {
+		print_nmi(argv[1]);
+		return 0;
+	}
 	if (argc == 3 && !strcmp(argv[2], "overflows")) {
 		print_overflows(argv[1]);
 		return 0;
@@ -289,7 +309,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc != 5) {
-		fputs("usage: exactsum EXACT [overflows | cycles | rest | module KALLSYMS | BASE KALLSYMS N]\n", stderr);
+		fputs("usage: exactsum EXACT [nmi | overflows | cycles | rest | module KALLSYMS | BASE KALLSYMS N]\n", stderr);
 		return 2;
 	}
 	read_symbols(argv[3]);

@@ -83,6 +83,11 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 		if (!share)
 			return -ENOMEM;
 		share->cycles += b->cycles_at;
+	} else if (b->cycles_at || b->insns_at) {
+		struct host_user_block new = { .cr3 = s->cr3, .pc = b->pc, .cycles = b->cycles_at };
+
+		if (vmp_vec_push(&h->user_blocks, new))
+			return -ENOMEM;
 	}
 	share = s->flags & EXACT_USER ? SHARE(&h->procs, s->cr3) : SHARE(&h->exits, s->exit);
 	if (!share)
@@ -101,7 +106,11 @@ static int vote(struct host *h, const struct vmp_model *m, const struct vmprof_s
 	const uint32_t vm = s->mode == VMPROF_MODE_VMM_USER ? vmp_model_vm(m, s->vm) : VMP_NONE;
 	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
 	struct host_vote new = { .pid = s->host_pid, .vm = vm, .cr3 = cr3 }, *v;
+	struct host_user_sample of_qemu = { .ip = s->host_ip, .pid = s->host_pid, .is_main = (uint32_t)is_main };
 	uint32_t i;
+
+	if (vm != VMP_NONE && vmp_vec_push(&h->user_samples, of_qemu))
+		return -ENOMEM;
 
 	for (i = 0; i < h->votes.nr && !is_vote(&h->votes.v[i], &new); )
 		i++;
@@ -199,11 +208,57 @@ uint64_t host_proc_cr3(const struct host *h, uint32_t pid)
 	return best;
 }
 
-int host_finish(struct host *h)
+/* The function of QEMU's that an address is in; of what is in none (PLT stubs, a file that is not there) the module */
+static int qemu_share(struct host *h, struct vmp_model *m, uint32_t pid, uint64_t addr, struct host_share **share)
+{
+	struct vmp_place place = { 0 };
+	int err = vmp_resolve_host_user(m, pid, addr, &place);
+
+	if (err)
+		return err;
+	*share = SHARE(&h->qemu, place.why <= VMP_WHY_UNNAMED ? place.function : place.module);
+	return *share ? 0 : -ENOMEM;
+}
+
+/* A VM's QEMU, by function: what ran on its CR3, and its samples */
+static int add_qemu(struct host *h, struct vmp_model *m, uint32_t pid)
+{
+	const uint64_t cr3 = host_proc_cr3(h, pid);
+	struct host_share *share;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && cr3 && i < h->user_blocks.nr; i++) {
+		if (h->user_blocks.v[i].cr3 != cr3)
+			continue;
+		err = qemu_share(h, m, pid, h->user_blocks.v[i].pc, &share);
+		if (err)
+			return err;
+		share->cycles += h->user_blocks.v[i].cycles;
+		share->own++;
+	}
+	for (i = 0; !err && i < h->user_samples.nr; i++) {
+		if (h->user_samples.v[i].pid != pid)
+			continue;
+		err = qemu_share(h, m, pid, h->user_samples.v[i].ip, &share);
+		if (err)
+			return err;
+		share->samples += h->user_samples.v[i].is_main;
+		h->qemu_ghosts += !share->own;
+	}
+	return err;
+}
+
+int host_finish(struct host *h, struct vmp_model *m)
 {
 	struct host_share *share;
 	uint32_t i;
+	int err = 0;
 
+	for (i = 0; !err && i < m->vms.nr; i++)
+		err = add_qemu(h, m, m->vms.v[i].vm);
+	if (err)
+		return err;
 	for (i = 0; i < h->votes.nr; i++) {
 		share = SHARE(&h->procs, host_proc_cr3(h, h->votes.v[i].pid));
 		if (!share)
@@ -227,6 +282,9 @@ void host_free(struct host *h)
 	vmp_vec_free(&h->exits);
 	vmp_vec_free(&h->procs);
 	vmp_vec_free(&h->votes);
+	vmp_vec_free(&h->user_blocks);
+	vmp_vec_free(&h->user_samples);
+	vmp_vec_free(&h->qemu);
 	vmp_vec_free(&h->functions);
 	vmp_vec_free(&h->kernel_functions);
 	vmp_hash_free(&h->places);

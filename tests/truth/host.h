@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * host.h - exact counts and samples of the host's code, side by side: KVM's own
- * by exit reason and by function, user code by process.
+ * by exit reason and by function, user code by process, QEMU's by function as well.
  *
  * The emulator does not know the host's tasks.  KVM's modules run for the vCPU
  * that is loaded, and user code has its process's CR3: those two can be told.
@@ -37,11 +37,26 @@ struct host_vote {
 	uint64_t all;			/* of either event */
 };
 
+/* Code of the host's user side that ran, and a sample of QEMU's in it */
+struct host_user_block {
+	uint64_t cr3, pc, cycles;	/* as cycles_at */
+};
+
+struct host_user_sample {
+	uint64_t ip;
+	uint32_t pid;
+	uint32_t is_main;		/* of the session's event */
+};
+
 struct host {
 	VMP_VEC(struct host_share) exits;	/* KVM's modules, by the last #VMEXIT */
 	VMP_VEC(struct host_share) functions;	/* ... by function */
 	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
 	VMP_VEC(struct host_vote) votes;
+	VMP_VEC(struct host_user_block) user_blocks;
+	VMP_VEC(struct host_user_sample) user_samples;	/* QEMU's */
+	VMP_VEC(struct host_share) qemu;	/* its functions, of all VMs; own: how many blocks ran; after host_finish() */
+	uint64_t qemu_ghosts;	/* its samples, of either event, in functions that did not run */
 	uint64_t moved;		/* KVM's samples that were held back: the place is the overflow's */
 	uint64_t beside;	/* samples in KVM's modules while another task than QEMU's ran, an idle one for instance */
 	uint64_t kvm, loose;	/* QEMU's in KVM's modules, of either event; of them no vCPU was loaded */
@@ -59,8 +74,8 @@ int host_block(struct host *h, struct vmp_model *m, const struct exact_space *s,
 int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample *s,
 		const struct exact_overflow *o);
 
-/** host_finish() - All are given: a process has the CR3 that most of its overflows had. */
-int host_finish(struct host *h);
+/** host_finish() - All are given: a process has the CR3 that most of its overflows had. Return: 0 or -ENOMEM. */
+int host_finish(struct host *h, struct vmp_model *m);
 
 /** host_proc_cr3() - That of a process, 0 none. */
 uint64_t host_proc_cr3(const struct host *h, uint32_t pid);

@@ -399,7 +399,7 @@ int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 	if (!err)
 		err = vmp_model_samples(m, on_sample, &w);
 	if (!err)
-		err = host_finish(&j->host);
+		err = host_finish(&j->host, m);
 	threads_finish(&j->threads);
 	neighbours_finish(&j->neighbours);
 	vmp_hash_free(&w.votes);

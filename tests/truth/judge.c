@@ -6,6 +6,7 @@
  *
  * --min SAMPLES                        wanted in the guest
  * --kthreads SAMPLES                   so many of the guest's kernel threads, idle ones too
+ * --qemu SAMPLES                       so many of the user code of the VMs' QEMU
  * --steal PID                          this process of the host only stole
  * --not-steal PID                      this one ran while a vCPU slept ...
  * --waited PART                        ... which wanted to run for that part of its time, by the scheduler
@@ -49,7 +50,7 @@
 #define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
 #define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
-#define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 38 were, of a guest alone on a pCPU */
+#define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 43 were, of a guest alone on a pCPU */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -62,6 +63,7 @@ struct group {
 struct asked {
 	uint64_t min;		/* guest samples */
 	uint64_t kthreads;	/* of kernel threads */
+	uint64_t qemu;		/* of QEMU's user code */
 	uint32_t hog;		/* the host's process whose time must be steal; 0 not asked */
 	uint32_t idle_hog;	/* the one whose time must not be; 0 not asked */
 	double waited;
@@ -483,7 +485,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	judge_samples(j, a);
 	judge_balance(j, period);
 	judge_covered(j, period);
-	judge_host(j, a->shared, a->homeless, level);
+	judge_host(j, a->shared, a->homeless, a->qemu, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
 	if (a->idle_hog)
@@ -501,7 +503,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
 		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }
@@ -520,6 +522,8 @@ int main(int argc, char **argv)
 			a.min = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--kthreads"))
 			a.kthreads = strtoull(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--qemu"))
+			a.qemu = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--steal"))
 			a.hog = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--not-steal"))

@@ -22,6 +22,7 @@
 
 /* Of a list's cycles; smaller ones are summed up */
 #define KVM_SHARE_MIN	0.01
+#define QEMU_SHARE_MIN	0.01
 #define PROC_SHARE_MIN	0.05	/* short-lived processes are many, and take over each other's CR3s */
 #define KERNEL_SHARE_MIN	0.01	/* of the host's kernel's cycles outside of KVM; smaller ones are not asked about */
 
@@ -98,6 +99,7 @@ uint32_t judge_host_tests(const struct join *j)
 {
 	return kernel_tests(&j->host) + tests_of(j->host.exits.v, j->host.exits.nr, KVM_SHARE_MIN) +
 		tests_of(j->host.functions.v, j->host.functions.nr, KVM_SHARE_MIN) +
+		tests_of(j->host.qemu.v, j->host.qemu.nr, QEMU_SHARE_MIN) +
 		tests_of(j->host.procs.v, j->host.procs.nr, PROC_SHARE_MIN);
 }
 
@@ -237,7 +239,7 @@ static void judge_own(const struct join *j)
 		      " samples of a VM are of no QEMU", own, others, nobodys, strangers);
 }
 
-void judge_host(const struct join *j, int shared, int homeless, double level)
+void judge_host(const struct join *j, int shared, int homeless, uint64_t qemu, double level)
 {
 	const struct host *h = &j->host;
 	uint32_t bad;
@@ -264,6 +266,11 @@ void judge_host(const struct join *j, int shared, int homeless, double level)
 	bad = compare_all(j, h->procs.v, h->procs.nr, PROC_SHARE_MIN, level, cr3_name) +
 		(uint32_t)compare_whole(j, h->procs.v, h->procs.nr);
 	verdict(!bad, "host processes have their exact share", "%" PRIu32 " beyond sampling error", bad);
+	printf("   exact %%  sampled   samples   expected    chance  QEMU's functions\n");
+	bad = compare_all(j, h->qemu.v, h->qemu.nr, QEMU_SHARE_MIN, level, function_name);
+	verdict_never(!!h->qemu_ghosts, h->user_samples.nr >= qemu && !bad, "QEMU's functions have their exact share",
+		      "%" PRIu32 " beyond sampling error, of %" PRIu32 " samples (wanted %" PRIu64 "); %" PRIu64 " are in functions that did not run",
+		      bad, h->user_samples.nr, qemu, h->qemu_ghosts);
 }
 
 /* A process's share of user code; all 0 without a sample */

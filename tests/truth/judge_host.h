@@ -9,12 +9,13 @@
 uint32_t judge_host_tests(const struct join *j);
 
 /**
- * judge_host() - KVM's time by exit reason and by function, the host's kernel by function, user code by process.
+ * judge_host() - KVM's time by exit reason and by function, the host's kernel by function, user code by process, QEMU's by function.
  * @shared: vCPUs share pCPUs: a reason is that of the pCPU's last #VMEXIT, which need not be the vCPU's.
  * @homeless: Some pCPU is no vCPU's home: user code is not judged.
+ * @qemu: So many samples of QEMU's user code are there.
  * @level: Of a single test.
  */
-void judge_host(const struct join *j, int shared, int homeless, double level);
+void judge_host(const struct join *j, int shared, int homeless, uint64_t qemu, double level);
 
 /** judge_steal() - All that a process did in user code was steal. */
 void judge_steal(const struct join *j, uint32_t pid, double level);

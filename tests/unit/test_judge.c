@@ -35,7 +35,7 @@ int judge_main(int argc, char **argv);
 #define INTR		0x60
 
 /* One after the other: what ran, for so many periods of cycles and of instructions */
-enum { ALPHA, BETA, GAMMA, TICK, IDLE, RARE, OTHER, RUN_HLT, RUN_INTR, RUN_IN, EMULATE, WAKE, HOST, VMM, STOLEN, LOTS };
+enum { ALPHA, BETA, GAMMA, TICK, IDLE, RARE, OTHER, RUN_HLT, RUN_INTR, RUN_IN, EMULATE, WAKE, HOST, VMM, DEVICE, STOLEN, LOTS };
 
 static const struct lot {
 	uint8_t mode, cpl;
@@ -57,6 +57,7 @@ static const struct lot {
 	[WAKE]	   = { VMPROF_MODE_IDLE, 0, 0, 0, CR3_VMM, KVM + TIMER + 0x10, HLT, 200, 0 },
 	[HOST]	   = { VMPROF_MODE_OTHER_KERNEL, 0, 0, HOG, CR3_HOG, LINUX + 0x10, INTR, 400, 20 },
 	[VMM]	   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1000, INTR, 300, 0 },
+	[DEVICE]   = { VMPROF_MODE_VMM_USER, 3, GEN_VM, GEN_VM, CR3_VMM, 0x1100, INTR, 200, 0 },
 	[STOLEN]   = { VMPROF_MODE_OTHER_USER, 3, GEN_VM, HOG, CR3_HOG, 0x2000, INTR, 300, 0 },
 };
 
@@ -182,6 +183,7 @@ static void begin(void)
 		 "ffffffff90000000 T schedule\nffffffff90001000 T unused\nffffffff90002000 T end\n"
 		 "ffffffffc0000000 t kvm_emulate\t[kvm]\nffffffffc0001000 t kvm_timer\t[kvm]\nffffffffc0002000 t kvm_end\t[kvm]\n"
 		 "ffffffffc1000000 t svm_run\t[kvm_amd]\nffffffffc1001000 t svm_end\t[kvm_amd]\n");
+	gen_text(&gen, VMPROF_CAP_HOST_MAPS, GEN_VM, "1000-1100 r-xp 00000000 08:01 5   /none/such/qemu\n1100-1200 r-xp 00000000 08:01 6   /none/such/libc\n");
 	begin_other();
 	gen_clock(&gen, GEN_VM);
 	if (bend.moved)
@@ -377,7 +379,7 @@ static int judge_them(char *options)
 }
 
 #define OPTIONS "--steal 77 --blocks 1"
-#define ASKED	27
+#define ASKED	28
 
 /* Of these options, of which --blocks and one about steal are there always */
 static int to_be_asked(const char *options)
@@ -578,9 +580,9 @@ static void test_elsewhere(void **state)
 	bend.first = 1;
 	never("host samples are where the counter overflowed", OPTIONS);
 	/* half of the host's at most */
-	bend.held = 1235;
+	bend.held = 1335;
 	all_yes(OPTIONS);
-	bend.held = 1236;
+	bend.held = 1336;
 	only("host samples are where the counter overflowed", OPTIONS);
 }
 
@@ -874,7 +876,9 @@ static void test_host_processes(void **state)
 {
 	(void)state;
 	/* steal is a share of the same cycles: it is not asked of the process that is bent most */
-	bend.cycles_at[VMM] = bend.cycles_at[STOLEN] = 250;
+	bend.cycles_at[VMM] = 150;
+	bend.cycles_at[DEVICE] = 100;
+	bend.cycles_at[STOLEN] = 250;
 	only("host processes have their exact share", OPTIONS);
 }
 
@@ -912,6 +916,34 @@ static void test_own(void **state)
 	bend.first = 1;
 	bend.sample = of_qemu;
 	never("QEMU's samples are of their own VM", OPTIONS);
+}
+
+static void to_nowhere(struct vmprof_sample *s)
+{
+	s->host_ip = 0x1800;
+}
+
+static void overflow_nowhere(struct exact_overflow *o)
+{
+	o->pc = 0x1800;
+}
+
+/* Its functions, by their files here, whose cycles are exchanged; one sample is in what did not run */
+static void test_qemu(void **state)
+{
+	(void)state;
+	bend.cycles_at[VMM] = 100;
+	bend.cycles_at[DEVICE] = -100;
+	only("QEMU's functions have their exact share", OPTIONS);
+	bend.cycles_at[VMM] = 10;
+	bend.cycles_at[DEVICE] = -10;
+	all_yes(OPTIONS " --qemu 500");
+	only("QEMU's functions have their exact share", OPTIONS " --qemu 501");
+	bend.lot = DEVICE;
+	bend.first = 1;
+	bend.sample = to_nowhere;
+	bend.overflow = overflow_nowhere;
+	never("QEMU's functions have their exact share", OPTIONS);
 }
 
 static void test_steal(void **state)
@@ -1097,6 +1129,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_host_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_processes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_qemu, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),

@@ -3,7 +3,7 @@
 # Libquantum's blocks again, in a guest with one vCPU, and in one with four on two pCPUs.
 . /src/tests/truth/lib.sh
 # Host processes are not asked about with one vCPU: nothing else is sampled on the pCPU that is not its home
-truth_plan 4 $((TRUTH_QUESTIONS + 13))
+truth_plan 4 $((TRUTH_QUESTIONS + 12))
 
 # On two vCPUs it is in 15-blocks
 truth_guest

@@ -13,5 +13,5 @@ case_report /out/io.vmprof --group-by process
 at_least "samples of what reads the disk" "$(case_json '[.domains[0].rows[] | select(.process == "dd").samples] | add')" 200
 case_json '.domains[0].rows[] | select(.process | test("kworker|ksoftirqd|migration|rcu")) | "\(.samples) of \(.process)"' | sed 's/^/# /'
 at_least "... and of the kernel's threads by name" "$(case_json '[.domains[0].rows[] | select(.process | test("^.?(kworker|ksoftirqd|rcu_)")).samples] | add // 0')" 5
-truth_judge io --min 3000 --kthreads 100
+truth_judge io --min 3000 --kthreads 100 --qemu 1000
 finish

@@ -15,6 +15,6 @@ ok "a session" truth_session steal 2500 --period 150000 --random
 kill $hog
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 case_report /out/steal.vmprof
-at_least "a quarter of the time is steal (per cent)" "$(case_json '.domains[0] | .steal * 100 / .total | floor')" 20
+at_least "a fifth of the time is steal (per cent)" "$(case_json '.domains[0] | .steal * 100 / .total | floor')" 20
 truth_judge steal --steal $hog
 finish
