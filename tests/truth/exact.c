@@ -7,7 +7,7 @@
 
 #define EVENTS	4	/* that may overflow before one interrupt */
 #define NAME	"vmprof-exact "
-#define VERSION	"6"
+#define VERSION	"7"
 
 /* Take a word off a line; 0 when it is not there. */
 static int word(char **line, const char *expected)
@@ -108,7 +108,7 @@ static int on_block(struct exact *x, const char *line, uint32_t base)
 static int on_overflow(struct exact *x, char *line)
 {
 	struct exact_overflow o = { 0 };
-	uint64_t v[5];
+	uint64_t v[6];
 	char *end;
 
 	o.tsc = strtoull(line, &end, 10);
@@ -120,13 +120,14 @@ static int on_overflow(struct exact *x, char *line)
 	if (who(&line, &o.flags))
 		return -EBADMSG;
 	o.held = (uint32_t)word(&line, "held");
-	if ((!o.held && !word(&line, "due")) || numbers(line, v, 5) || !x->cpus.nr)
+	if ((!o.held && !word(&line, "due")) || numbers(line, v, 6) || !x->cpus.nr)
 		return -EBADMSG;
 	o.cr3 = v[0];
 	o.ncr3 = v[1];
 	o.exit = v[2];
 	o.pc = v[3];
 	o.fs = v[4];
+	o.nmi_pc = v[5];
 	o.cpu = x->cpus.v[x->cpus.nr - 1].cpu;
 	x->cpus.v[x->cpus.nr - 1].overflows = x->overflows.nr + 1;
 	return vmp_vec_push(&x->overflows, o);

@@ -36,6 +36,7 @@ struct exact_block {
 
 struct exact_overflow {
 	uint64_t tsc, cr3, ncr3, exit, pc, fs;	/* of what runs next ... */
+	uint64_t nmi_pc;	/* where the host was when its interrupt came; 0 not in this time */
 	uint32_t cpu, flags;
 	uint32_t of;		/* ... EXACT_GUEST: a guest's instruction overflowed */
 	uint32_t held;		/* its interrupt could not come there */

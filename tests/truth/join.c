@@ -257,6 +257,14 @@ static void check_exit(struct join_checks *c, const struct vmprof_sample *s,
 		c->wrong_exit += s->exit_reason != o->exit;
 }
 
+/* Its interrupt came elsewhere; that of the overflow before it may have found both */
+static int is_astray(const struct exact *x, const struct vmprof_sample *s, const struct exact_overflow *o)
+{
+	const struct exact_overflow *before = o > x->overflows.v && o[-1].cpu == o->cpu ? o - 1 : o;
+
+	return o->nmi_pc && s->host_ip != o->nmi_pc && s->host_ip != before->nmi_pc;
+}
+
 static void check(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o,
 		  uint32_t vm)
 {
@@ -271,6 +279,7 @@ static void check(struct join *j, const struct vmprof_sample *s, const struct ex
 			c->held++;
 		else
 			c->elsewhere += s->host_ip != o->pc;
+		c->astray += o->of != EXACT_GUEST && o->held && is_astray(j->exact, s, o);
 		c->held_user += o->of != EXACT_GUEST && o->held && o->flags & EXACT_USER;
 		check_exit(c, s, o);
 		return;

@@ -38,7 +38,8 @@ struct join_checks {
 	uint64_t host_of_guest;
 	uint64_t held;			/* of host, of the host's overflows: the interrupt had to wait ... */
 	uint64_t held_user;		/* ... in user code, where none has to */
-	uint64_t elsewhere;		/* ... all others: not where the counter overflowed */
+	uint64_t astray;		/* ... not where the host was when the interrupt came */
+	uint64_t elsewhere;		/* all others: not where the counter overflowed */
 	uint64_t left;			/* true guest samples whose overflow came when it had just been left: */
 	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of all others */
 	uint64_t skid, skid_max;	/* samples with one, bytes */

@@ -395,12 +395,12 @@ static void judge_samples(const struct join *j, const struct asked *a)
 	verdict_never(c->guest_of_host || c->host_of_guest, 1, "no sample is on the wrong side",
 		      "%" PRIu64 " of %" PRIu64 " guest samples are the host's, %" PRIu64 " of %" PRIu64
 		      " host samples are the guest's", c->guest_of_host, c->guest, c->host_of_guest, c->host);
-	verdict_never(c->elsewhere || c->held_user,
+	verdict_never(c->elsewhere || c->held_user || c->astray,
 		      c->host > c->held + c->host_of_guest && 100 * c->held <= HELD_MAX * c->host,
 		      "host samples are where the counter overflowed",
 		      "%" PRIu64 " of %" PRIu64 " are elsewhere; %" PRIu64 " more had to wait (%.1f %%, at most %d %%), %" PRIu64
-		      " of them in user code", c->elsewhere, c->host - c->held - c->host_of_guest, c->held,
-		      per_cent(c->held, c->host), HELD_MAX, c->held_user);
+		      " of them in user code, %" PRIu64 " are not where their interrupt came", c->elsewhere,
+		      c->host - c->held - c->host_of_guest, c->held, per_cent(c->held, c->host), HELD_MAX, c->held_user, c->astray);
 	verdict_never(c->wrong_vm || c->wrong_cr3 || c->wrong_cpl, c->left <= 2 + c->guest / LEFT_MAX,
 		      "VM, CR3 and CPL are those of the overflow",
 		      "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " differ; %" PRIu64 " came when the guest had just been left",

@@ -229,7 +229,7 @@ static struct exact_overflow overflow_of(const struct lot *l, uint64_t tsc)
 		.tsc = tsc, .of = is_guest(l) ? EXACT_GUEST : 0, .pc = l->ip, .cr3 = l->cr3,
 		.flags = (is_guest(l) ? EXACT_GUEST : 0) | (l->cpl == 3 ? EXACT_USER : 0),
 		.ncr3 = is_guest(l) ? l->vm == GEN_VM ? NCR3 : NCR3_OTHER : 0, .exit = l->exit,
-		.fs = is_guest(l) && l->pid != KTHREAD ? 0x1000 * l->pid : 0,
+		.fs = is_guest(l) && l->pid != KTHREAD ? 0x1000 * l->pid : 0, .nmi_pc = is_guest(l) ? LINUX : l->ip,
 	};
 }
 
@@ -283,8 +283,8 @@ static void put_samples(FILE *f, int nr)
 			gen_record(&gen, &s, sizeof(s));
 		if (!bent || !bend.no_overflow)
 			fprintf(f, "overflow %" PRIu64 " %s %s %s %s 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " 0x%"
-				PRIx64 "\n", o.tsc, side(o.of), side(o.flags), mode(o.flags), o.held ? "held" : "due", o.cr3, o.ncr3,
-				o.exit, o.pc, o.fs);
+				PRIx64 " 0x%" PRIx64 "\n", o.tsc, side(o.of), side(o.flags), mode(o.flags), o.held ? "held" : "due", o.cr3, o.ncr3,
+				o.exit, o.pc, o.fs, o.nmi_pc);
 	}
 	gen_records_flush(&gen, 0, begin_of(nr), tsc);
 }
@@ -352,7 +352,7 @@ static int judge_them(char *options)
 	assert_non_null(f);
 	noes = finals = asked = 0;
 	begin();
-	fprintf(f, "vmprof-exact 6\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
+	fprintf(f, "vmprof-exact 7\ncpu 0 900000 %" PRIu64 "\ninjected 1000 100\n", begin_of(LOTS) + STEP);
 	for (i = 0; i < LOTS; i++)
 		put_samples(f, i);
 	for (i = 0; i < LOTS; i++)
@@ -554,6 +554,18 @@ static void next_and_held(struct exact_overflow *o)
 	o->held = 1;
 }
 
+static void held_and_elsewhere(struct exact_overflow *o)
+{
+	o->held = 1;
+	o->nmi_pc += 4;
+}
+
+static void held_and_not_told(struct exact_overflow *o)
+{
+	o->held = 1;
+	o->nmi_pc = 0;
+}
+
 /* In the kernel, of instructions too, in user code and where the host is idle: none but what had to wait */
 static void test_elsewhere(void **state)
 {
@@ -579,8 +591,19 @@ static void test_elsewhere(void **state)
 	bend.lot = VMM;
 	bend.first = 1;
 	never("host samples are where the counter overflowed", OPTIONS);
+	/* where it came; that of the overflow before may have found both, or it is not told */
+	bend.lot = HOST;
+	bend.first = 1;
+	bend.overflow = held_and_elsewhere;
+	all_yes(OPTIONS);
+	bend.first = 2;
+	never("host samples are where the counter overflowed", OPTIONS);
+	bend.lot = HOST;
+	bend.first = 2;
+	bend.overflow = held_and_not_told;
+	all_yes(OPTIONS);
 	/* half of the host's at most */
-	bend.held = 1335;
+	bend = (struct bend){ .held = 1335 };
 	all_yes(OPTIONS);
 	bend.held = 1336;
 	only("host samples are where the counter overflowed", OPTIONS);

@@ -54,7 +54,7 @@ static void test_binomial_certainties(void **state)
 }
 
 static const char text[] =
-	"vmprof-exact 6\n"
+	"vmprof-exact 7\n"
 	"cpu 0 1000 9000\n"
 	"injected 40 3\n"
 	"clock 0x7000 0xfffffffffffff000 1000 8000\n"
@@ -62,8 +62,8 @@ static const char text[] =
 	"space 1 host kernel quiet 0x0 0x0 0xffffffffffffffff 1000 2000\n"
 	"space 2 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
 	"space 3 host nmi counting 0x0 0x0 0x61 2000 3000\n"
-	"overflow 2100 guest guest user due 0x5000 0x7000 0x61 0x401000 0x7f00\n"
-	"overflow 2200 host host kernel held 0x8000 0x0 0x7c 0xffffffff81000000 0x0\n"
+	"overflow 2100 guest guest user due 0x5000 0x7000 0x61 0x401000 0x7f00 0xffffffff81000020\n"
+	"overflow 2200 host host kernel held 0x8000 0x0 0x7c 0xffffffff81000000 0x0 0xffffffff81000010\n"
 	"block 2 0x401000 12 30 90 31 94 3 6 2 8\n"
 	"cpu 1 1001 9001\n"
 	"injected 60 4\n"
@@ -133,7 +133,7 @@ static void test_exact_read(void **state)
 static void test_exact_large(void **state)
 {
 	static const char large[] =
-		"vmprof-exact 6\n"
+		"vmprof-exact 7\n"
 		"cpu 0 1000 9000\n"
 		"space 1 guest user counting 0x5000 0x7000 0xffffffffffffffff 2000 3000\n"
 		"block 1 0x401000 12 8589934597 90 4294967296 4294967295 3 6 2 8\n"
@@ -179,11 +179,11 @@ static void test_exact_nonsense(void **state)
 		"cpu 0 1\n", "cpu 0 1 2 3\n", "block 1 0x1 1 1 1 1 1 0 0 0 0\n",
 		"cpu 0 1 2\nspace 2 host user quiet 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 moon user quiet 0 0 0 0 0\n",
-		"cpu 0 1 2\nspace 1 guest nmi quiet 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host nmi due 0 0 0 0 0\n",
+		"cpu 0 1 2\nspace 1 guest nmi quiet 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host nmi due 0 0 0 0 0 0\n",
 		"cpu 0 1 2\nspace 1 host user maybe 0 0 0 0 0\n",
-		"overflow 1 host host user due 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user due 0 0 0 0 0\n",
-		"cpu 0 1 2\noverflow 1 host host user due 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host user 0 0 0 0 0\n",
-		"cpu 0 1 2\noverflow 1 host host user late 0 0 0 0 0\n",
+		"overflow 1 host host user due 0 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host user due 0 0 0 0 0 0\n",
+		"cpu 0 1 2\noverflow 1 host host user due 0 0 0 0 0\n", "cpu 0 1 2\noverflow 1 host host user 0 0 0 0 0 0\n",
+		"cpu 0 1 2\noverflow 1 host host user late 0 0 0 0 0 0\n",
 		"injected 1 2\n", "clock 0x7000 0x1 2000\n", "clock 0x7000 0x1 2000 1999\n", "what\n",
 	};
 	char s[256];
@@ -192,7 +192,7 @@ static void test_exact_nonsense(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		snprintf(s, sizeof(s), "vmprof-exact 6\n%send\n", lines[i]);
+		snprintf(s, sizeof(s), "vmprof-exact 7\n%send\n", lines[i]);
 		assert_int_equal(read_text(&x, s, strlen(s)), -EBADMSG);
 	}
 }
@@ -200,14 +200,14 @@ static void test_exact_nonsense(void **state)
 /* What an emulator of another series wrote is refused, and not as a file that is cut */
 static void test_exact_version(void **state)
 {
-	static const char *const others[] = { "vmprof-exact 5\nend\n", "vmprof-exact 60\nend\n", "vmprof-exact \nend\n" };
+	static const char *const others[] = { "vmprof-exact 6\nend\n", "vmprof-exact 70\nend\n", "vmprof-exact \nend\n" };
 	struct exact x;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_int_equal(read_text(&x, others[i], strlen(others[i])), -EPROTO);
-	assert_non_null(strstr(exact_why(-EPROTO), "version 6"));
+	assert_non_null(strstr(exact_why(-EPROTO), "version 7"));
 	assert_non_null(strstr(exact_why(-EBADMSG), "cut"));
 	assert_string_equal(exact_why(-ENOENT), strerror(ENOENT));
 }
@@ -254,11 +254,11 @@ static void test_overflow_too_old(void **state)
 static void test_overflows_of_one_interrupt(void **state)
 {
 	static const char four[] =
-		"vmprof-exact 6\ncpu 0 1000 9000\n"
-		"overflow 2100 host host kernel due 0x8000 0x0 0x7c 0x10 0x0\n"
-		"overflow 2101 guest guest user due 0x5000 0x7000 0x61 0x11 0x0\n"
-		"overflow 2102 host host kernel due 0x8000 0x0 0x7c 0x12 0x0\n"
-		"overflow 2103 guest guest user due 0x5000 0x7000 0x61 0x13 0x0\nend\n";
+		"vmprof-exact 7\ncpu 0 1000 9000\n"
+		"overflow 2100 host host kernel due 0x8000 0x0 0x7c 0x10 0x0 0x0\n"
+		"overflow 2101 guest guest user due 0x5000 0x7000 0x61 0x11 0x0 0x0\n"
+		"overflow 2102 host host kernel due 0x8000 0x0 0x7c 0x12 0x0 0x0\n"
+		"overflow 2103 guest guest user due 0x5000 0x7000 0x61 0x13 0x0 0x0\nend\n";
 	struct exact x;
 
 	(void)state;
@@ -379,6 +379,7 @@ static void test_host_processes(void **state)
 	struct exact_space user = { .flags = EXACT_USER, .cr3 = 0x1000 };
 	struct exact_block b = { .cycles_at = 500 };
 	struct exact_overflow o = { .cr3 = 0x2000 };
+	struct vmp_model no_vms = { 0 };
 	struct host h = { 0 };
 
 	(void)state;
@@ -390,7 +391,7 @@ static void test_host_processes(void **state)
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
 	s.hdr.type = VMPROF_REC_INSTRUCTIONS;
 	assert_int_equal(host_sample(&h, NULL, &s, &o), 0);
-	assert_int_equal(host_finish(&h), 0);
+	assert_int_equal(host_finish(&h, &no_vms), 0);
 	assert_int_equal(host_proc_cr3(&h, 7), 0x1000);
 	assert_int_equal(host_proc_cr3(&h, 8), 0);
 	assert_int_equal(h.procs.nr, 1);
