@@ -15,11 +15,11 @@ all: $(patsubst %.i,%.s,$(wildcard *.i))
 	./cc1 -fpreprocessed -O2 -quiet $< -o $@
 END
 case_guest_run web01 'cd /opt/compile; while :; do ./make -s -j2 all; rm -f ./*.s; done'
-ok "a session" truth_session compile 3000 --period 150000 --random
-ok "a session without options" truth_session plain-compile 700
+ok "a session" truth_session compile 5000 --period 150000 --random
+ok "a session without options" truth_session plain-compile 1500
 lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
 case_report /out/compile.vmprof --group-by process
 at_least "the compiler's samples" "$(case_json '[.domains[0].rows[] | select(.process == "cc1").samples] | add')" 1000
-truth_judge compile
-truth_judge plain-compile --behind 5 --min 500
+truth_judge compile --min 4000
+truth_judge plain-compile --behind 5 --min 1000
 finish

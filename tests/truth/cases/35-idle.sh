@@ -6,8 +6,8 @@ truth_plan 5
 TRUTH_TURNS=12
 
 truth_guest
-ok "a session" truth_session idle 3200 --period 25000 --random
-truth_judge idle --min 3000 --kthreads 1500
+ok "a session" truth_session idle 8000 --period 25000 --random
+truth_judge idle --min 6000 --kthreads 1500
 
 # nanoseconds TASK FIELD - 1: it ran, 2: it wanted to run and something else did, as the scheduler counts them
 nanoseconds() { cut -d ' ' -f "$2" "$1/schedstat"; }

@@ -24,11 +24,11 @@ ran_and_waited()
 # when the window begins, and when it ends
 truth_part() { "$@" && ran_and_waited >> /run/lab/seen; }
 rm -f /run/lab/seen
-ok "a session" truth_session two 2000 --period 150000 --random --domain web01 --domain web02
+ok "a session" truth_session two 10000 --period 150000 --random --domain web01 --domain web02
 for d in web01 web02; do lab_ssh $d 'pkill -x timeout; pkill -x threads' > /dev/null 2>&1; done
 # 9: it is not known, and no such part can be
 waited=$(awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 9) }' /run/lab/seen)
-truth_judge two --vcpus shared --neighbours "$waited"
+truth_judge two --min 10000 --vcpus shared --neighbours "$waited"
 case_report /out/two.vmprof --group-by function,process,thread || bail "report"
 # of DOMAIN PROGRAM - its samples in its own function
 of() { case_json "[.domains[] | select(.name == \"$1\").rows[] | select(.process == \"$2\" and .function == \"${2/-/_}_work\") | .samples] | add // 0"; }
