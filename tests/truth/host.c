@@ -226,10 +226,10 @@ static int add_qemu(struct host *h, struct vmp_model *m, uint32_t pid)
 	const uint64_t cr3 = host_proc_cr3(h, pid);
 	struct host_share *share;
 	uint32_t i;
-	int err = 0;
+	int err;
 
-	for (i = 0; !err && cr3 && i < h->user_blocks.nr; i++) {
-		if (h->user_blocks.v[i].cr3 != cr3)
+	for (i = 0; i < h->user_blocks.nr; i++) {
+		if (!cr3 || h->user_blocks.v[i].cr3 != cr3)
 			continue;
 		err = qemu_share(h, m, pid, h->user_blocks.v[i].pc, &share);
 		if (err)
@@ -237,7 +237,7 @@ static int add_qemu(struct host *h, struct vmp_model *m, uint32_t pid)
 		share->cycles += h->user_blocks.v[i].cycles;
 		share->own++;
 	}
-	for (i = 0; !err && i < h->user_samples.nr; i++) {
+	for (i = 0; i < h->user_samples.nr; i++) {
 		if (h->user_samples.v[i].pid != pid)
 			continue;
 		err = qemu_share(h, m, pid, h->user_samples.v[i].ip, &share);
@@ -246,19 +246,20 @@ static int add_qemu(struct host *h, struct vmp_model *m, uint32_t pid)
 		share->samples += h->user_samples.v[i].is_main;
 		h->qemu_ghosts += !share->own;
 	}
-	return err;
+	return 0;
 }
 
 int host_finish(struct host *h, struct vmp_model *m)
 {
 	struct host_share *share;
 	uint32_t i;
-	int err = 0;
+	int err;
 
-	for (i = 0; !err && i < m->vms.nr; i++)
+	for (i = 0; i < m->vms.nr; i++) {
 		err = add_qemu(h, m, m->vms.v[i].vm);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	for (i = 0; i < h->votes.nr; i++) {
 		share = SHARE(&h->procs, host_proc_cr3(h, h->votes.v[i].pid));
 		if (!share)

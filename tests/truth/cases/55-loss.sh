@@ -3,7 +3,7 @@
 # Rings that are too small: what is lost is counted, and the judge would miss it. And a whole session with
 # branches and two events, from its first period to its last. And a module that takes the host for the guest.
 . /src/tests/truth/lib.sh
-plan 13
+plan 25
 
 truth_guest
 case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
@@ -19,7 +19,12 @@ ok "a module that takes the host for the guest" truth_module inverted
 ok "... samples them" truth_session inverted 300 --period 1000000
 truth_says inverted NO "" "guest and host have their exact share" "no sample is on the wrong side"
 truth_module ""
+TRUTH_TURNS=20
 ok "a session with branches" truth_session whole 1000 --period 100000 --lbr any --cpi
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
-truth_says whole yes "" "every period is accounted for"
+# from the first sample on, whatever the agent has told by then
+truth_says whole yes "" "every period is accounted for" "each sample has an overflow of its own" "no sample is on the wrong side" \
+	"host samples are where the counter overflowed" "VM, CR3 and CPL are those of the overflow" "the exit reason is that of the last #VMEXIT" \
+	"there is no skid in guest code" "functions have their exact share" "no sample is in a function that did not run" "guest code is known" \
+	"user code's task is of the process whose CR3 it was" "guest events lie within the printed bound"
 finish
