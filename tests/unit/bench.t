@@ -338,7 +338,7 @@ echo '0 1 30000' | tee "$tmp/run/vmprof-process.cycles" > "$tmp/run/perf-kvm-pro
 for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process 9000" "process $name-process 1000000000"
 done > "$tmp/run/facts"
-printf 'FACT %s\n' 'machine Debian, Linux 6' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 120' 'tsc-khz 2600' \
+printf 'FACT %s\n' 'machine Debian GNU/Linux 13 (trixie), Linux 6.12.1+deb13-amd64' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 120' 'tsc-khz 2600' \
 	'host-stored host-vmprof-1 9' 'host-stored host-vmprof-2 11' 'host-stored host-vmprof-3 10' \
 	'host-stored host-vmprof-branches-1 9' 'host-stored host-vmprof-branches-2 9' 'host-stored host-vmprof-branches-3 9' >> "$tmp/run/facts"
 # window NAME GUEST HOST MADE MS WAKES BYTES WRITES - of the processes; time without any has 1000 in the guest and 100 in the host a second
