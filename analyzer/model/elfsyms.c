@@ -222,9 +222,10 @@ static int add_stub(void *arg, uint64_t start, uint64_t end, const char *name)
 struct unnamed {
 	struct vmp_elf *e;
 	const struct vmp_symtab *named;
+	uint64_t plt;		/* where that section begins; 0 there is none */
 };
 
-/* A function that no symbol names is called by its address */
+/* A function that no symbol names is called by its address; what resolves a lazy stub, by its section */
 static int add_unnamed(void *arg, uint64_t start, uint64_t end)
 {
 	struct unnamed *u = arg;
@@ -232,9 +233,12 @@ static int add_unnamed(void *arg, uint64_t start, uint64_t end)
 
 	if (u->e->symtab.sym.nr >= SYMBOLS_MAX || vmp_symtab_find(u->named, start))
 		return 0;
-	if (asprintf(&made, "sub_%llx", (unsigned long long)start) < 0)
-		return -ENOMEM;
-	return add_made(u->e, start, end, made, VMP_SYM_UNNAMED);
+	made = NULL;
+	if (start && start == u->plt)
+		made = strdup(".plt");
+	else if (asprintf(&made, "sub_%llx", (unsigned long long)start) < 0)
+		made = NULL;
+	return made ? add_made(u->e, start, end, made, VMP_SYM_UNNAMED) : -ENOMEM;
 }
 
 /*
@@ -263,8 +267,11 @@ static int read_unnamed(struct vmp_elf *e, const struct vmp_symtab *named)
 {
 	struct unnamed u = { .e = e, .named = named };
 	GElf_Shdr sh;
-	Elf_Data *data = vmp_elffile_data(vmp_elffile_section(&e->file, 0, ".eh_frame", &sh), &sh);
+	Elf_Data *data;
 
+	if (vmp_elffile_section(&e->file, 0, ".plt", &sh))
+		u.plt = sh.sh_addr;
+	data = vmp_elffile_data(vmp_elffile_section(&e->file, 0, ".eh_frame", &sh), &sh);
 	return data ? vmp_ehframe_walk(data->d_buf, data->d_size, sh.sh_addr, add_unnamed, &u) : 0;
 }
 

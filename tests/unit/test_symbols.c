@@ -167,6 +167,10 @@ static void test_plt(void **state)
 	for (at = plt; at < plt + 16; at++)
 		found += !strcmp(name_at(e, at), "puts@plt");
 	assert_int_equal(found, 16);
+	/* what they jump to first lies before all of them */
+	for (found = 0, at = plt - 0x200; at < plt; at++)
+		found += !strcmp(name_at(e, at), ".plt");
+	assert_int_equal(found, 16);
 	vmp_elf_close(e);
 }
 
