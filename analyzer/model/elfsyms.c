@@ -229,15 +229,13 @@ struct unnamed {
 static int add_unnamed(void *arg, uint64_t start, uint64_t end)
 {
 	struct unnamed *u = arg;
+	char by_address[32];
 	char *made;
 
 	if (u->e->symtab.sym.nr >= SYMBOLS_MAX || vmp_symtab_find(u->named, start))
 		return 0;
-	made = NULL;
-	if (start && start == u->plt)
-		made = strdup(".plt");
-	else if (asprintf(&made, "sub_%llx", (unsigned long long)start) < 0)
-		made = NULL;
+	snprintf(by_address, sizeof(by_address), "sub_%llx", (unsigned long long)start);
+	made = strdup(u->plt && start == u->plt ? ".plt" : by_address);
 	return made ? add_made(u->e, start, end, made, VMP_SYM_UNNAMED) : -ENOMEM;
 }
 
