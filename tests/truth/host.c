@@ -208,7 +208,7 @@ uint64_t host_proc_cr3(const struct host *h, uint32_t pid)
 	return best;
 }
 
-/* The function of QEMU's that an address is in; of what is in none (PLT stubs, a file that is not there) the module */
+/* The function of QEMU's that an address is in; of what is in none (a file that is not there, for one) the module */
 static int qemu_share(struct host *h, struct vmp_model *m, uint32_t pid, uint64_t addr, struct host_share **share)
 {
 	struct vmp_place place = { 0 };
