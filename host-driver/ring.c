@@ -56,19 +56,9 @@ static u64 vmph_ring_fit(const struct vmph_ring *ring, u64 pos, u16 size)
 /* Write the header of a record at @at, and a pad from @pos up to it */
 static void *vmph_ring_place(struct vmph_ring *ring, u64 pos, u64 at, u16 type, u16 size)
 {
-	struct vmprof_record *rec;
-
-	if (pos != at) {
-		rec = (void *)(ring->data + (pos & (ring->bytes - 1)));
-		rec->type = VMPROF_REC_PAD;
-		rec->size = at - pos;
-		rec->pcpu = ring->pcpu;
-	}
-	rec = (void *)(ring->data + (at & (ring->bytes - 1)));
-	rec->type = type;
-	rec->size = size;
-	rec->pcpu = ring->pcpu;
-	return rec;
+	if (pos != at)
+		vmph_ring_head(ring, pos, VMPROF_REC_PAD, at - pos);
+	return vmph_ring_head(ring, at, type, size);
 }
 
 static void vmph_ring_fill_lost(struct vmph_ring *ring, struct vmprof_rec_lost *rec, u64 tsc)
@@ -99,7 +89,7 @@ static bool vmph_ring_look(struct vmph_ring *ring, u64 at, u64 end)
 }
 
 /* With a LOST record first, a pad, or a look at what the reader has given back */
-static int vmph_ring_reserve_slow(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+int vmph_ring_reserve_slow(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
 {
 	u64 pos = ring->head, lost_at = vmph_ring_fit(ring, pos, sizeof(struct vmprof_rec_lost)), at;
 	struct vmprof_rec_lost *lost;
@@ -126,23 +116,6 @@ static int vmph_ring_reserve_slow(struct vmph_ring *ring, u16 type, u16 size, u6
 	return 0;
 }
 
-int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
-{
-	u64 pos = ring->head;
-
-	if (READ_ONCE(ring->busy)) {
-		vmph_ring_lose(ring, VMPROF_LOST_NESTED, 1);
-		return -EBUSY;
-	}
-	WRITE_ONCE(ring->busy, 1);
-	barrier();
-	if (pos + size > ring->room || READ_ONCE(ring->lost_nr) != ring->lost_told)
-		return vmph_ring_reserve_slow(ring, type, size, tsc, rec);
-	*rec = vmph_ring_place(ring, pos, pos, type, size);
-	ring->next = pos + size;
-	return 0;
-}
-
 void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type)
 {
 	struct vmprof_record *first = rec, *second = (void *)((u8 *)rec + size);
@@ -155,26 +128,19 @@ void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type)
 	return second;
 }
 
-bool vmph_ring_commit(struct vmph_ring *ring)
+/*
+ * The reader announces that it will sleep, then looks at head; commit sets
+ * head, then this looks at what it announced.  One of the two must see the
+ * other: session.c has the reader's half.
+ */
+bool vmph_ring_is_due(struct vmph_ring *ring)
 {
-	u64 head = ring->next, used;
+	u64 used;
 
-	WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
-	WRITE_ONCE(ring->head, head);
-	smp_store_release(&ring->producer->head, head);
-	barrier();
-	WRITE_ONCE(ring->busy, 0);
-	if (head < ring->wake_head)
-		return false;
-	/*
-	 * The reader announces that it will sleep, then looks at head; we set
-	 * head, then look at what it announced.  One of the two must see the
-	 * other: session.c has the reader's half.
-	 */
 	smp_mb();
 	used = vmph_ring_used(ring);
 	if (used >= ring->wake_bytes)
 		return true;
-	ring->wake_head = head - used + ring->wake_bytes;
+	ring->wake_head = ring->head - used + ring->wake_bytes;
 	return false;
 }

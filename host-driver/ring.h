@@ -46,6 +46,29 @@ void vmph_ring_init(struct vmph_ring *ring, struct vmprof_consumer *consumer,
 		    struct vmprof_producer *producer, void *data, u64 bytes,
 		    u64 wake_bytes, u32 pcpu);
 
+/** vmph_ring_lose() - Count @count losses by @cause, a VMPROF_LOST_*. */
+void vmph_ring_lose(struct vmph_ring *ring, u32 cause, u64 count);
+
+/** vmph_ring_used() - Bytes that wait for the reader; all of it if its tail is absurd. */
+u64 vmph_ring_used(const struct vmph_ring *ring);
+
+/** vmph_ring_reserve_slow() - Of vmph_ring_reserve(), where the room has to be looked at. */
+int vmph_ring_reserve_slow(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec);
+
+/** vmph_ring_is_due() - Of vmph_ring_commit(), where a wake-up may be. */
+bool vmph_ring_is_due(struct vmph_ring *ring);
+
+/** vmph_ring_head() - Write the header of a record at @at. */
+static __always_inline void *vmph_ring_head(const struct vmph_ring *ring, u64 at, u16 type, u16 size)
+{
+	struct vmprof_record *rec = (void *)(ring->data + (at & (ring->bytes - 1)));
+
+	rec->type = type;
+	rec->size = size;
+	rec->pcpu = ring->pcpu;
+	return rec;
+}
+
 /**
  * vmph_ring_reserve() - Reserve space for one record.
  * @ring: This CPU's ring; the caller does not migrate until commit.
@@ -58,7 +81,22 @@ void vmph_ring_init(struct vmph_ring *ring, struct vmprof_consumer *consumer,
  * Context: any, NMI included; never sleeps, takes no lock.
  * Return: 0, -ENOSPC (full), -EBUSY (inside another record); both are counted.
  */
-int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec);
+static __always_inline int vmph_ring_reserve(struct vmph_ring *ring, u16 type, u16 size, u64 tsc, void **rec)
+{
+	u64 pos = ring->head;
+
+	if (READ_ONCE(ring->busy)) {
+		vmph_ring_lose(ring, VMPROF_LOST_NESTED, 1);
+		return -EBUSY;
+	}
+	WRITE_ONCE(ring->busy, 1);
+	barrier();
+	if (pos + size > ring->room || READ_ONCE(ring->lost_nr) != ring->lost_told)
+		return vmph_ring_reserve_slow(ring, type, size, tsc, rec);
+	*rec = vmph_ring_head(ring, pos, type, size);
+	ring->next = pos + size;
+	return 0;
+}
 
 /**
  * vmph_ring_split() - Make two of the record that is reserved: both or neither get in.
@@ -73,12 +111,16 @@ void *vmph_ring_split(struct vmph_ring *ring, void *rec, u16 size, u16 type);
  * vmph_ring_commit() - Publish the record that was reserved.
  * Return: true when wake_bytes or more wait for the reader.
  */
-bool vmph_ring_commit(struct vmph_ring *ring);
+static __always_inline bool vmph_ring_commit(struct vmph_ring *ring)
+{
+	u64 head = ring->next;
 
-/** vmph_ring_lose() - Count @count losses by @cause, a VMPROF_LOST_*. */
-void vmph_ring_lose(struct vmph_ring *ring, u32 cause, u64 count);
-
-/** vmph_ring_used() - Bytes that wait for the reader; all of it if its tail is absurd. */
-u64 vmph_ring_used(const struct vmph_ring *ring);
+	WRITE_ONCE(ring->producer->records, ring->producer->records + 1);
+	WRITE_ONCE(ring->head, head);
+	smp_store_release(&ring->producer->head, head);
+	barrier();
+	WRITE_ONCE(ring->busy, 0);
+	return head >= ring->wake_head && vmph_ring_is_due(ring);
+}
 
 #endif

@@ -36,7 +36,7 @@ struct vmph_view {
 	struct kvm_vcpu *loaded;	/* on this pCPU, or NULL */
 	struct kvm_vcpu *vcpu;	/* the same, if its state is in guest */
 	struct vmph_guest guest;
-	struct vmph_task task;	/* of the guest */
+	const struct vmph_task *task;	/* of the guest; NULL: not looked for */
 	struct vmph_vcpu *known;	/* the current thread, if it is known to be a vCPU's */
 	int slot;		/* of the chosen VM */
 	u32 vm;
@@ -62,7 +62,7 @@ static void vmph_look_task(struct vmph_cpu *cpu, struct vmph_view *view)
 	const struct vmph_tasks *tasks = vmph_tasks_find(cpu->session, view->slot);
 
 	if (tasks && !(view->guest.flags & VMPROF_SF_NESTED))
-		vmph_task_look(tasks, &cpu->tasks, view->vcpu->vcpu_id, &view->task);
+		view->task = vmph_task_look(tasks, &cpu->tasks, view->vcpu->vcpu_id);
 }
 
 /*
@@ -160,6 +160,7 @@ static void vmph_fill_host(struct vmprof_sample *s, const struct vmph_view *view
 static void vmph_fill_guest(struct vmprof_sample *s, const struct vmph_view *view)
 {
 	const struct vmph_guest *guest = &view->guest;
+	const struct vmph_task *task = view->task;
 
 	s->vm = view->vm;
 	s->vcpu_tid = view->vcpu_tid;
@@ -168,8 +169,8 @@ static void vmph_fill_guest(struct vmprof_sample *s, const struct vmph_view *vie
 	s->mode = view->mode;
 	s->cpl = guest->cpl;
 	s->vendor = view->vcpu ? vmph_guest_vendor() : 0;
-	s->guest_task = view->task.state;
-	s->guest_tid = view->task.state == VMPROF_TASK_KNOWN ? view->task.tid : 0;
+	s->guest_task = task ? task->state : VMPROF_TASK_OFF;
+	s->guest_tid = s->guest_task == VMPROF_TASK_KNOWN ? task->tid : 0;
 	s->guest_ip = guest->ip;
 	s->guest_cr3 = guest->cr3;
 	s->exit_reason = guest->exit_reason;
@@ -190,7 +191,7 @@ static void vmph_record(struct vmph_cpu *cpu, u16 type, const struct vmph_view *
 	/* a sample whose clock or task did not fit would be of no time, or of nobody: one loss, not two */
 	if ((view->vcpu && vmph_clock_note(&cpu->clocks, &cpu->ring, tsc, view->vm,
 					   view->vcpu_tid, view->vcpu)) ||
-	    vmph_task_note(&cpu->tasks, &cpu->ring, tsc, view->vm, &view->task) ||
+	    (view->task && vmph_task_note(&cpu->tasks, &cpu->ring, tsc, view->vm, view->task)) ||
 	    vmph_ring_reserve(&cpu->ring, type, sizeof(*s) + more, tsc, (void **)&s)) {
 		vmph_session_wake(cpu);
 		return;

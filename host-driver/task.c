@@ -72,6 +72,19 @@ static u64 vmph_task_hva(const struct vmph_tasks *tasks, u64 gpa)
 	return 0;
 }
 
+/* The same by its gva; mostly it is the task of the last look. */
+static u64 vmph_task_place(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u64 gva)
+{
+	u64 gpa;
+
+	if (seen->place.nr == tasks->nr && seen->place.gva == gva)
+		return seen->place.hva;
+	seen->place.nr = tasks->nr;
+	seen->place.gva = gva;
+	seen->place.hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
+	return seen->place.hva;
+}
+
 static bool vmph_task_read_ids(const struct vmprof_tasks *t, struct vmph_task *task)
 {
 	u64 ids;
@@ -86,36 +99,6 @@ static bool vmph_task_read_ids(const struct vmprof_tasks *t, struct vmph_task *t
 	return true;
 }
 
-static bool vmph_task_read_rest(const struct vmprof_tasks *t, struct vmph_task *task)
-{
-	u32 flags;
-
-	if (vmph_task_copy(&flags, task->hva + t->flags_offset, sizeof(flags)) ||
-	    vmph_task_copy(task->comm, task->hva + t->comm_offset, sizeof(task->comm)))
-		return false;
-	task->flags = flags & t->kthread_flag ? VMPROF_TASK_KTHREAD : 0;
-	return true;
-}
-
-/* Where a task of this number is kept */
-static struct vmph_task_seen *vmph_task_slot(struct vmph_tasks_seen *seen, u32 vm, u32 tid)
-{
-	return &seen->seen[(tid + vm) & (VMPH_TASKS_SEEN - 1)];
-}
-
-/* Is it the one that was seen last under its number?  Then it has that one's name. */
-static bool vmph_task_again(struct vmph_tasks_seen *seen, u32 vm, struct vmph_task *task)
-{
-	struct vmph_task_seen *slot = vmph_task_slot(seen, vm, task->tid);
-
-	if (slot->vm != vm || slot->task.hva != task->hva || slot->task.tid != task->tid ||
-	    slot->task.tgid != task->tgid || !slot->trust)
-		return false;
-	slot->trust--;
-	*task = slot->task;
-	return true;
-}
-
 /* Memory of a guest that was reset, say, is none: of idle tasks alone the number is 0 */
 static bool vmph_task_likely(const struct vmph_task *task)
 {
@@ -124,38 +107,76 @@ static bool vmph_task_likely(const struct vmph_task *task)
 	       (task->tid || task->flags & VMPROF_TASK_KTHREAD);
 }
 
-/* Between vmph_task_begin() and _end(). Return: enum vmprof_guest_task. */
-static u8 vmph_task_find(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
-			 struct vmph_task *task)
+/* What is beside a task's numbers. Return: enum vmprof_guest_task. */
+static noinline u8 vmph_task_read_rest(const struct vmprof_tasks *t, struct vmph_task *task)
 {
-	u64 gva, gpa;
+	u32 flags;
 
-	if (!vmph_task_word(&gva, tasks->current_hva[vcpu]))
+	if (vmph_task_copy(&flags, task->hva + t->flags_offset, sizeof(flags)) ||
+	    vmph_task_copy(task->comm, task->hva + t->comm_offset, sizeof(task->comm)))
 		return VMPROF_TASK_NO_READ;
-	task->hva = vmph_task_gpa(&tasks->told, gva, &gpa) ? vmph_task_hva(tasks, gpa) : 0;
-	if (!task->hva)
-		return VMPROF_TASK_OUTSIDE;
-	if (!vmph_task_read_ids(&tasks->told, task))
-		return VMPROF_TASK_NO_READ;
-	if (vmph_task_again(seen, tasks->told.vm, task))
-		return VMPROF_TASK_KNOWN;
-	if (!vmph_task_read_rest(&tasks->told, task))
-		return VMPROF_TASK_NO_READ;
+	task->flags = flags & t->kthread_flag ? VMPROF_TASK_KTHREAD : 0;
 	return vmph_task_likely(task) ? VMPROF_TASK_KNOWN : VMPROF_TASK_NO_TASK;
 }
 
-void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
-		    struct vmph_task *task)
+/* Where a task of this number is kept */
+static struct vmph_task_seen *vmph_task_slot(struct vmph_tasks_seen *seen, u32 vm, u32 tid)
 {
-	task->noted = false;
-	task->state = VMPROF_TASK_NO_CPU;
-	if (vcpu >= tasks->told.nr_vcpus || !tasks->current_hva[vcpu])
-		return;
+	return &seen->seen[(tid + vm) & (VMPH_TASKS_SEEN - 1)];
+}
+
+/* The one that was seen last under its number, if this is it: then it has that one's name. */
+static const struct vmph_task *vmph_task_again(struct vmph_tasks_seen *seen, u32 vm,
+					       const struct vmph_task *task)
+{
+	struct vmph_task_seen *slot = vmph_task_slot(seen, vm, task->tid);
+
+	if (slot->vm != vm || slot->task.hva != task->hva || slot->task.tid != task->tid ||
+	    slot->task.tgid != task->tgid || !slot->trust)
+		return NULL;
+	slot->trust--;
+	return &slot->task;
+}
+
+/* Between vmph_task_begin() and _end(). */
+static const struct vmph_task *vmph_task_find(const struct vmph_tasks *tasks,
+					      struct vmph_tasks_seen *seen, u32 vcpu)
+{
+	struct vmph_task *task = &seen->other;
+	const struct vmph_task *again;
+	u64 gva;
+
 	task->state = VMPROF_TASK_NO_READ;
+	if (!vmph_task_word(&gva, tasks->current_hva[vcpu]))
+		return task;
+	task->hva = vmph_task_place(tasks, seen, gva);
+	if (!task->hva) {
+		task->state = VMPROF_TASK_OUTSIDE;
+		return task;
+	}
+	if (!vmph_task_read_ids(&tasks->told, task))
+		return task;
+	again = vmph_task_again(seen, tasks->told.vm, task);
+	if (again)
+		return again;
+	task->state = vmph_task_read_rest(&tasks->told, task);
+	return task;
+}
+
+const struct vmph_task *vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen,
+				       u32 vcpu)
+{
+	const struct vmph_task *task = &seen->other;
+
+	seen->other.state = VMPROF_TASK_NO_CPU;
+	if (vcpu >= tasks->told.nr_vcpus || !tasks->current_hva[vcpu])
+		return task;
+	seen->other.state = VMPROF_TASK_NO_READ;
 	if (!vmph_task_begin())
-		return;
-	task->state = vmph_task_find(tasks, seen, vcpu, task);
+		return task;
+	task = vmph_task_find(tasks, seen, vcpu);
 	vmph_task_end();
+	return task;
 }
 
 int vmph_task_tell(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,

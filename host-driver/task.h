@@ -25,6 +25,7 @@ struct vmph_tasks {
 	struct vmprof_tasks told;
 	u64 *current_hva;	/* told.nr_vcpus of them, by vCPU id */
 	struct vmprof_tasks_ram *ram;	/* told.nr_ram */
+	u64 nr;			/* no other tables have it, and none has 0 */
 	u32 span;		/* bytes of a task_struct, up to the last that is read */
 };
 
@@ -42,13 +43,18 @@ struct vmph_task {
 #define VMPH_TASKS_SEEN	64	/* a power of two */
 #define VMPH_TASK_TRUST	15	/* looks that believe a name before it is read again */
 
-/* What this pCPU wrote last */
+/* What this pCPU saw, and wrote, last */
 struct vmph_tasks_seen {
 	struct vmph_task_seen {
 		u32 vm;		/* 0 free */
 		u32 trust;	/* looks that are left */
 		struct vmph_task task;
 	} seen[VMPH_TASKS_SEEN];
+	struct {
+		u64 nr;		/* of the tables that say so; 0 none */
+		u64 gva, hva;
+	} place;		/* of the last task_struct */
+	struct vmph_task other;	/* than those that are seen */
 };
 
 /** vmph_tasks_sane() - Are all fields possible?  Counts and reserved fields, too. */
@@ -62,11 +68,11 @@ bool vmph_tasks_take(struct vmph_tasks *tasks);
  * @seen: Of this pCPU; a task that is in it at the same place with the same numbers is that one.
  *	A name that was changed shows within VMPH_TASK_TRUST + 1 of these looks.
  * @vcpu: As in KVM; its thread is current.
- * @task: Filled where its state becomes VMPROF_TASK_KNOWN.
  * Context: NMI or interrupt, on the pCPU.
+ * Return: the task, or a state that tells why there is none; @seen's, until the next look or note.
  */
-void vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen, u32 vcpu,
-		    struct vmph_task *task);
+const struct vmph_task *vmph_task_look(const struct vmph_tasks *tasks, struct vmph_tasks_seen *seen,
+				       u32 vcpu);
 
 /** vmph_task_tell() - As vmph_task_note(), for a task that may be new to the reader. */
 int vmph_task_tell(struct vmph_tasks_seen *seen, struct vmph_ring *ring, u64 tsc, u32 vm,

@@ -6,12 +6,15 @@
  * replaced as a whole; NMIs that still look at the old ones are waited for, as
  * RCU does for all code that cannot be preempted.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "session.h"
 #include "tasks.h"
+
+static atomic64_t vmph_tasks_made;
 
 void vmph_tasks_destroy(struct vmph_tasks *tasks)
 {
@@ -36,6 +39,7 @@ int vmph_tasks_create(const struct vmprof_tasks *told, struct vmph_tasks **out)
 	if (!tasks)
 		return -ENOMEM;
 	tasks->told = *told;
+	tasks->nr = atomic64_inc_return(&vmph_tasks_made);
 	tasks->current_hva = vmemdup_user(u64_to_user_ptr(told->vcpus),
 					  told->nr_vcpus * sizeof(*tasks->current_hva));
 	if (IS_ERR(tasks->current_hva)) {

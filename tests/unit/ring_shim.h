@@ -22,6 +22,7 @@ typedef __s64 s64;
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define noinline		__attribute__((noinline))
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define barrier()		__asm__ volatile("" : : : "memory")
 

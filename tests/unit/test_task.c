@@ -58,7 +58,8 @@ static struct vmprof_tasks layout(void)
 
 static struct vmph_tasks guest(void)
 {
-	struct vmph_tasks t = { .told = layout(), .current_hva = currents, .ram = ram };
+	static u64 made;
+	struct vmph_tasks t = { .told = layout(), .current_hva = currents, .ram = ram, .nr = ++made };
 
 	memset(low, 0, sizeof(low));
 	memset(high, 0, sizeof(high));
@@ -91,7 +92,7 @@ static struct vmph_tasks_seen seen;
 
 static u8 look(const struct vmph_tasks *t, u32 vcpu, struct vmph_task *task)
 {
-	vmph_task_look(t, &seen, vcpu, task);
+	*task = *vmph_task_look(t, &seen, vcpu);
 	return task->state;
 }
 
