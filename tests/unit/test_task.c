@@ -344,6 +344,32 @@ static void test_again(void **state)
 	swapped_out = 0;
 }
 
+/* Where the last task lay is known of these tables alone: a guest may have its memory elsewhere since. */
+static void test_other_tables(void **state)
+{
+	struct vmph_tasks t = guest(), moved;
+	struct vmph_task task;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	put_task(low + 4096, 0, 600, 600, "here");
+	put_task(high + 4096, 0, 601, 601, "there");
+	runs(0, LINEAR + 4096);
+	assert_int_equal(look(&t, 0, &task), VMPROF_TASK_KNOWN);
+	assert_int_equal(task.tid, 600);
+	moved = t;
+	moved.nr++;
+	ram[0].hva = (u64)high;
+	assert_int_equal(look(&moved, 0, &task), VMPROF_TASK_KNOWN);
+	assert_int_equal(task.tid, 601);
+	/* a pointer that led nowhere is looked at anew, too */
+	runs(0, LINEAR + HIGH_GPA - 8);
+	assert_int_equal(look(&moved, 0, &task), VMPROF_TASK_OUTSIDE);
+	assert_int_equal(look(&moved, 0, &task), VMPROF_TASK_OUTSIDE);
+	runs(0, LINEAR + 4096);
+	assert_int_equal(look(&moved, 0, &task), VMPROF_TASK_KNOWN);
+}
+
 /* ------------------------------------------------------ the collector's half */
 
 static const struct vmp_qmp_ram qmp[] = {
@@ -479,7 +505,7 @@ int main(void)
 		cmocka_unit_test(test_swapped_out), cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_no_task), cmocka_unit_test(test_sane),
 		cmocka_unit_test(test_ram), cmocka_unit_test(test_records),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_other_tables),
 		cmocka_unit_test(test_plan), cmocka_unit_test(test_plan_off),
 		cmocka_unit_test(test_plan_lies),
 	};
