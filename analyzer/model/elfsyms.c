@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * elfsyms.c - segments and function symbols of an ELF file: its own, those of
+ * elfsyms.c - function symbols of an ELF file: its own, those of
  * its mini-debuginfo and of its debug file, PLT stubs, and unnamed functions.
  *
  * Everything taken from the file is counted and bounded.
@@ -19,14 +19,8 @@
 #include "model/elfplt.h"
 #include "util/below.h"
 
-#define SEGMENTS_MAX	256
 #define SECTIONS_MAX	65536
 #define SYMBOLS_MAX	(8U << 20)
-#define PAGE		4096ULL
-
-struct segment {
-	uint64_t offset, vaddr, bytes;
-};
 
 struct section {
 	uint64_t start, end;
@@ -37,10 +31,7 @@ struct vmp_elf {
 	struct vmp_elffile file;	/* these three hold what names point to */
 	struct vmp_elffile mini, debug;
 	uint64_t debug_bias;	/* address here less address in the debug file */
-	struct segment seg[SEGMENTS_MAX];
-	int nr_seg;
-	uint64_t base;		/* link-time address of the first segment that is loaded */
-	int fixed;		/* it runs at its link-time addresses only */
+	struct vmp_elfsegs segs;
 	int stripped;
 	struct vmp_symtab symtab;
 	VMP_VEC(char *) made;	/* names that are not in the file */
@@ -57,27 +48,6 @@ struct parse {
 	uint64_t bias;
 	VMP_VEC(struct section) sections;
 };
-
-static void read_segments(struct parse *p)
-{
-	size_t n = 0, i;
-	int loaded = 0;
-	GElf_Phdr ph;
-	GElf_Ehdr h;
-
-	p->e->fixed = gelf_getehdr(p->f->elf, &h) && h.e_type == ET_EXEC;
-	if (elf_getphdrnum(p->f->elf, &n))
-		return;
-	for (i = 0; i < n && p->e->nr_seg < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(p->f->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
-			continue;
-		if (!loaded++)
-			p->e->base = ph.p_vaddr;
-		if (!(ph.p_flags & PF_X) || ph.p_offset + ph.p_filesz < ph.p_offset)
-			continue;
-		p->e->seg[p->e->nr_seg++] = (struct segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz };
-	}
-}
 
 static int read_sections(struct parse *p)
 {
@@ -283,7 +253,7 @@ static int read_file(struct vmp_elf *e, const struct vmp_elffile *f, uint64_t bi
 	int err;
 
 	if (f == &e->file)
-		read_segments(&p);
+		vmp_elfsegs_read(&e->segs, f->elf);
 	err = read_sections(&p);
 	scn = vmp_elffile_section(f, SHT_SYMTAB, NULL, &sh);
 	if (!err && scn)
@@ -425,100 +395,15 @@ int vmp_elf_open(struct vmp_elf **out, const char *path)
 	return vmp_elf_open_place(out, &place);
 }
 
-static int holds(const struct segment *s, uint64_t offset)
-{
-	/* the kernel maps whole pages: what lies before the segment in its
-	   first page belongs to none */
-	return offset >= s->offset && offset - s->offset < s->bytes;
-}
-
-/* Link-time addresses less offsets in the file */
-static uint64_t shift(const struct segment *s)
-{
-	return s->vaddr - s->offset;
-}
-
-/* How far the program was moved, if @map is one of segment @s */
-static uint64_t moved(const struct segment *s, const struct vmp_elf_map *map)
-{
-	return map->start - map->pgoff - shift(s);
-}
-
-/* Is the mapping one of a segment of a program that was moved by @by? */
-static int fits(const struct vmp_elf *e, const struct vmp_elf_map *map, uint64_t by)
-{
-	int i;
-
-	for (i = 0; i < e->nr_seg; i++)
-		if (moved(&e->seg[i], map) == by && map->pgoff >= (e->seg[i].offset & ~(PAGE - 1)) &&
-		    map->pgoff < e->seg[i].offset + e->seg[i].bytes)
-			return 1;
-	return 0;
-}
-
-/* How well the mappings go with the first of them being one of segment @s */
-static unsigned int plausibility(const struct vmp_elf *e, const struct segment *s, const struct vmp_elf_map *maps,
-				 unsigned int nr)
-{
-	unsigned int n = 0, i;
-
-	if (!nr || (e->fixed && moved(s, &maps[0])))
-		return 0;
-	for (i = 0; i < nr; i++)
-		n += fits(e, &maps[i], moved(s, &maps[0]));
-	return n;
-}
-
 int vmp_elf_overlap(const struct vmp_elf *e, uint64_t offset)
 {
-	int i, n = 0;
-
-	for (i = 0; i < e->nr_seg; i++)
-		n += holds(&e->seg[i], offset);
-	return n > 1;
-}
-
-/*
- * What lies in two segments has two addresses.  All of a program is moved by
- * the same distance, so that the places of its mappings tell which is meant;
- * where they do not, neither is.
- */
-static const struct segment *segment_of(const struct vmp_elf *e, const struct vmp_elf_map *maps, unsigned int nr,
-					uint64_t offset)
-{
-	const struct segment *found = NULL;
-	unsigned int n, best = 0;
-	int i, equal = 0, overlap = vmp_elf_overlap(e, offset);
-
-	for (i = 0; i < e->nr_seg; i++) {
-		const struct segment *s = &e->seg[i];
-
-		if (!holds(s, offset) || (found && shift(s) == shift(found)))
-			continue;
-		n = overlap ? plausibility(e, s, maps, nr) : 1;
-		equal = n == best || (equal && n < best);
-		if (n > best) {
-			best = n;
-			found = s;
-		}
-	}
-	return equal ? NULL : found;
+	return vmp_elfsegs_overlap(&e->segs, offset);
 }
 
 int vmp_elf_vaddr_until(const struct vmp_elf *e, const struct vmp_elf_map *maps, unsigned int nr, uint64_t offset,
 			uint64_t *vaddr, uint64_t *same)
 {
-	const struct segment *s = segment_of(e, maps, nr, offset);
-	int i;
-
-	if (!s)
-		return -ENOENT;
-	*vaddr = s->vaddr + (offset - s->offset);
-	*same = s->offset + s->bytes;
-	for (i = 0; i < e->nr_seg; i++)
-		if (e->seg[i].offset > offset && e->seg[i].offset < *same)
-			*same = e->seg[i].offset;
-	return 0;
+	return vmp_elfsegs_vaddr(&e->segs, maps, nr, offset, vaddr, same);
 }
 
 int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
@@ -530,29 +415,20 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 
 const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len)
 {
-	uint64_t offset;
-	int i;
+	uint64_t offset = vmp_elfsegs_offset(&e->segs, vaddr, len);
 
-	*len = 0;
-	for (i = 0; i < e->nr_seg; i++) {
-		const struct segment *s = &e->seg[i];
-
-		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->bytes)
-			continue;
-		offset = s->offset + (vaddr - s->vaddr);
-		if (offset >= e->file.len)
-			return NULL;
-		*len = s->bytes - (vaddr - s->vaddr);
-		if (*len > e->file.len - offset)
-			*len = e->file.len - offset;
-		return (const uint8_t *)e->file.data + offset;
+	if (!*len || offset >= e->file.len) {
+		*len = 0;
+		return NULL;
 	}
-	return NULL;
+	if (*len > e->file.len - offset)
+		*len = e->file.len - offset;
+	return (const uint8_t *)e->file.data + offset;
 }
 
 uint64_t vmp_elf_base(const struct vmp_elf *e)
 {
-	return e->base;
+	return e->segs.base;
 }
 
 const uint8_t *vmp_elf_own_id(const struct vmp_elf *e, size_t *len)

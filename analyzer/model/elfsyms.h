@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/elfsegs.h"
 #include "model/symtab.h"
 
 struct vmp_elf;
@@ -53,11 +54,6 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr);
 
 /** vmp_elf_overlap() - Do several segments hold the offset? */
 int vmp_elf_overlap(const struct vmp_elf *e, uint64_t offset);
-
-/* A mapping of the file: where it begins, in memory and in the file */
-struct vmp_elf_map {
-	uint64_t start, pgoff;
-};
 
 /**
  * vmp_elf_vaddr_until() - The same for an offset within a mapping.
