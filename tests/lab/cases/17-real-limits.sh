@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# long: yes
 # A host as distributions set it up: perf's limits on, the NMI watchdog's counter in use, and a
 # guest with a virtual PMU. Samples come; what perf throttles is counted, and the report says why.
 . /src/tests/lab/cases/common.sh

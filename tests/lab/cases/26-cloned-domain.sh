@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# long: yes
 # A domain and its clone, from one saved state: the same processes at the same CR3s in
 # both. Then those of the one turn into something else, in the address spaces that they have.
 # lab-only: yes

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# long: yes
 # A domain of the distribution's own QEMU, which has no query-vmprof.
 . /src/tests/lab/cases/common.sh
 plan 11

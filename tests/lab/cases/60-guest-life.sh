@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# long: yes
 # A guest that reboots and one that is destroyed during a session.
 . /src/tests/lab/cases/common.sh
 plan 24
