@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "blocks/chain.h"
+#include "blocks/share.h"
+#include "blocks/solutions.h"
 #include "util/parallel.h"
 
 #define FAR		2.0	/* times equation 1, or a part of it */
@@ -57,7 +58,7 @@ static void take_missed(struct vmp_estimates *e, const struct vmp_chain *c, stru
 {
 	uint32_t i;
 
-	vmp_chain_share(c, s, e->m->missed, s->time);
+	vmp_share(c, s, e->m->missed, s->time);
 	for (i = 0; i < e->m->set->blocks.nr; i++)
 		e->block[i].missed = s->time[i];
 }
@@ -67,7 +68,7 @@ static void take_missed_of_groups(struct worker *w, struct vmp_solutions *s)
 	unsigned int l;
 	uint32_t i;
 
-	vmp_chain_share(w->chain, s, w->e->m->missed, s->time);
+	vmp_share(w->chain, s, w->e->m->missed, s->time);
 	for (l = 0; l < VMP_LANES; l++)
 		for (i = 0; i < w->e->m->set->blocks.nr; i++)	/* a group less is so much less of it */
 			w->without[s->first + l].missed[i] = s->time[i * VMP_LANES + l] * VMP_GROUPS / (VMP_GROUPS - 1);
@@ -103,7 +104,7 @@ static int solve_lanes(struct worker *w, unsigned int first)
 	if (!err) {
 		for (i = 0; i < (size_t)w->e->m->rows * VMP_LANES; i++)
 			s.x[i] = w->all->x[i / VMP_LANES];
-		vmp_chain_solve(w->chain, &s);
+		vmp_solutions_solve(w->chain, &s);
 		for (l = 0; l < VMP_LANES; l++)
 			take_group(w, &s, l);
 		take_missed_of_groups(w, &s);
@@ -253,7 +254,7 @@ static int timed(struct vmp_estimates *e, int groups)
 	if (!err)
 		err = alloc_groups(e, without, groups);
 	if (!err) {
-		vmp_chain_solve(&c, &all);
+		vmp_solutions_solve(&c, &all);
 		take(e, &all);
 		take_missed(e, &c, &all);
 		err = solve_all_groups(e, &c, &all, without);

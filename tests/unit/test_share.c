@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks/chain.h"
+#include "blocks/share.h"
 
 #define STARTS	40U
 #define LONGEST	300U	/* blocks of one start */
@@ -134,11 +134,11 @@ static void check(unsigned int first, unsigned int lanes, uint32_t part)
 		for (l = 0; !set.landings.v[i].flaw && l < lanes; l++)
 			share_one(&s, &set.landings.v[i], vmp_groups_without(&landings[i], first == VMP_CHAIN_ALL ? VMP_GROUPS : (int)(first + l)),
 				  l, want);
-	vmp_chain_share(&chain, &s, landings, s.time);
+	vmp_share(&chain, &s, landings, s.time);
 	for (i = 0; i < nr; i++)
 		assert_true(fabs(s.time[i] - want[i]) <= 1e-9 * want[i]);
 	/* again: nothing is left of the first time */
-	vmp_chain_share(&chain, &s, landings, s.time);
+	vmp_share(&chain, &s, landings, s.time);
 	for (i = 0; i < nr; i++)
 		assert_true(fabs(s.time[i] - want[i]) <= 1e-9 * want[i]);
 	vmp_solutions_deinit(&s);

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* solutions.c - see solutions.h and lanes.h. */
+#include "blocks/solutions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks/cuts.h"
+#include "blocks/lanes.h"
+#include "blocks/share.h"
+
+#define SWEEPS		1000
+#define SWEEPS_MIN	20
+#define WORK		30000000U	/* pairs to be looked at for one solution */
+#define CLOSE		1e-7
+
+int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes)
+{
+	size_t rows = ((size_t)c->m->rows + 1) * lanes, pairs = ((size_t)c->m->pairs.nr + 1) * lanes;
+	size_t blocks = ((size_t)c->m->set->blocks.nr + 1) * lanes, i;
+
+	*s = (struct vmp_solutions){ .first = first, .lanes = lanes };
+	s->part = calloc(pairs, sizeof(*s->part));
+	s->samples = calloc(rows, sizeof(*s->samples));
+	s->weight = calloc(rows, sizeof(*s->weight));
+	s->keeps = calloc(rows, sizeof(*s->keeps));
+	s->x = calloc(rows, sizeof(*s->x));
+	s->cut_cycles = calloc(rows, sizeof(*s->cut_cycles));
+	s->cut_insns = calloc(rows, sizeof(*s->cut_insns));
+	s->shown = calloc(rows, sizeof(*s->shown));
+	s->missing = calloc(rows, sizeof(*s->missing));
+	s->windows = calloc(rows, sizeof(*s->windows));
+	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
+	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
+	s->block = calloc(blocks, sizeof(*s->block));
+	s->time = calloc(blocks, sizeof(*s->time));
+	s->left = calloc(blocks, sizeof(*s->left));
+	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
+	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
+	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->shown || !s->missing ||
+	    !s->windows || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+		return -ENOMEM;
+	for (i = 0; i < rows; i++)
+		s->x[i] = 1;
+	return 0;
+}
+
+void vmp_solutions_deinit(struct vmp_solutions *s)
+{
+	free(s->part);
+	free(s->samples);
+	free(s->weight);
+	free(s->keeps);
+	free(s->x);
+	free(s->cut_cycles);
+	free(s->cut_insns);
+	free(s->shown);
+	free(s->missing);
+	free(s->windows);
+	free(s->scale);
+	free(s->unit);
+	free(s->block);
+	free(s->time);
+	free(s->left);
+	free(s->by_runs);
+	free(s->by_sight);
+}
+
+/* Samples of each row */
+LANES void load_samples(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES];
+	uint32_t i, row;
+	unsigned int l;
+
+	memset(s->samples, 0, (size_t)m->rows * lanes * sizeof(*s->samples));
+	for (i = 0; i < m->set->landings.nr; i++) {
+		row = m->set->landings.v[i].flaw ? VMP_NONE : m->row_of[m->set->landings.v[i].start];
+		if (row == VMP_NONE)
+			continue;
+		without(s, lanes, m->landings[i].n, n);
+		for (l = 0; l < lanes; l++)
+			s->samples[(size_t)row * lanes + l] += n[l];
+	}
+}
+
+/* Steps that stay in a row's class or in what no sample hit; that gives back what it gets */
+LANES void load_steps(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	size_t rows = (size_t)m->rows * lanes, i;
+	double n[VMP_LANES], *given_back = s->keeps;
+	unsigned int l;
+
+	memset(s->weight, 0, rows * sizeof(*s->weight));
+	memset(given_back, 0, rows * sizeof(*given_back));
+	for (i = 0; i < m->pairs.nr; i++) {
+		uint32_t row = m->pairs.v[i].row;
+
+		if (!c->stays[i])
+			continue;
+		steps(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++)
+			s->weight[(size_t)row * lanes + l] += n[l];
+		for (l = 0; (c->to[i] == VMP_NONE || c->to[i] == row) && l < lanes; l++)
+			given_back[(size_t)row * lanes + l] += n[l];
+	}
+	for (i = 0; i < rows; i++)
+		s->keeps[i] = s->weight[i] > 0 ? 1 - given_back[i] / s->weight[i] : 0;
+}
+
+LANES void load_parts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES];
+	unsigned int l;
+	size_t i;
+
+	for (i = 0; i < c->in_first[m->rows]; i++) {
+		const double *weight = &s->weight[(size_t)c->source[i] * lanes];
+		uint32_t k = c->in_pair[i];
+
+		steps(c, s, lanes, k, n);
+		for (l = 0; l < lanes; l++)
+			s->part[i * lanes + l] = weight[l] > 0 && c->to[k] != c->source[i] ? n[l] / weight[l] : 0;
+	}
+}
+
+/* One sweep of Gauss and Seidel over x = x K, row by row; a lane that is done stays.  Return: lanes that are now done */
+LANES unsigned int sweep(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, unsigned int done)
+{
+	double change[VMP_LANES] = { 0 };	/* the largest, relative */
+	const uint32_t *source = c->source;
+	const double *part = s->part;
+	double *const all = s->x;
+	unsigned int l;
+	uint32_t r, i, end;
+
+	for (i = r = 0; r < c->m->rows; r++) {
+		double in[VMP_LANES] = { 0 };
+
+		for (end = c->in_first[r + 1]; i < end; i++)
+			for (l = 0; l < lanes; l++)
+				in[l] += all[(size_t)source[i] * lanes + l] * part[(size_t)i * lanes + l];
+		for (l = 0; l < lanes; l++) {
+			double out = s->keeps[(size_t)r * lanes + l], *was = &all[(size_t)r * lanes + l], x;
+
+			if (done >> l & 1 || out < 1e-12 || in[l] <= 0)
+				continue;	/* nothing but itself */
+			x = in[l] / out;
+			if (fabs(x - *was) > change[l] * x)
+				change[l] = fabs(x - *was) / x;
+			*was = x;
+		}
+	}
+	for (l = 0; l < lanes; l++)
+		done |= (unsigned int)!(change[l] > CLOSE) << l;
+	return done;
+}
+
+/* Large chains get fewer: each sweep looks at all of their pairs */
+static int sweeps(const struct vmp_chain *c)
+{
+	uint32_t n = WORK / (c->in_first[c->m->rows] + 1);
+
+	return n > SWEEPS ? SWEEPS : n < SWEEPS_MIN ? SWEEPS_MIN : (int)n;
+}
+
+/* Instructions in the time of a row's class, by the counters of its phase */
+static double instructions(const struct vmp_chain *c, double samples, uint32_t row, int group)
+{
+	const struct vmp_phase *p = &c->m->phase.v[c->m->phase_of_row[row]];
+	double cycles = vmp_groups_without(&p->cycles, group), insns = vmp_groups_without(&p->insns, group);
+
+	if (cycles * 8 < vmp_groups_without(&p->all_cycles, group)) {	/* it is hardly ever twice in a row */
+		cycles = vmp_groups_without(&p->all_cycles, group);
+		insns = vmp_groups_without(&p->all_insns, group);
+	}
+	return cycles > 0 ? samples * c->period * insns / cycles : NAN;
+}
+
+/* How much of the scale is of code that is not here */
+static double guessed_part(const struct vmp_chain *c, const struct vmp_solutions *s)
+{
+	double sum = 0, guessed = 0, n;
+	uint32_t i;
+
+	for (i = 0; i < c->m->pairs.nr; i++) {
+		shown(c, s, 1, i, &n);
+		n = s->x[c->m->pairs.v[i].row] > 0 ? n * c->insns[i] : 0;
+		sum += n;
+		guessed += c->guessed[i] ? n : 0;
+	}
+	return sum > 0 ? guessed / sum : 0;
+}
+
+/* Each class gets its share of instructions. */
+LANES void scale(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	double *want = s->scale, *have = want + ((size_t)c->classes + 1) * lanes, n[VMP_LANES];
+	unsigned int l;
+	uint32_t r, i;
+	size_t at;
+
+	memset(s->scale, 0, 2 * ((size_t)c->classes + 1) * lanes * sizeof(*s->scale));
+	for (r = 0; r < c->m->rows; r++)
+		for (l = 0; l < lanes; l++)
+			want[(size_t)c->class_of[r] * lanes + l] +=
+				instructions(c, s->samples[(size_t)r * lanes + l], r, (int)(s->first + l));
+	for (i = 0; i < c->m->pairs.nr; i++) {
+		if (!c->stays[i])
+			continue;
+		shown(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++)
+			have[(size_t)c->class_of[c->m->pairs.v[i].row] * lanes + l] += n[l] * c->insns[i];
+	}
+	for (r = 0; r < c->m->rows; r++) {
+		for (l = 0; l < lanes; l++) {
+			at = (size_t)c->class_of[r] * lanes + l;
+			s->x[(size_t)r * lanes + l] *= have[at] > 0 ? want[at] / have[at] : NAN;
+		}
+	}
+	if (s->first == VMP_CHAIN_ALL)
+		s->guessed = guessed_part(c, s);
+}
+
+/* Where instructions were sampled, too, those in the common code of starts tell executions. */
+LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	double period = (double)set->m->pair.instructions, n[VMP_LANES];
+	uint32_t i, row;
+	unsigned int l;
+
+	memset(s->x, 0, (size_t)c->m->rows * lanes * sizeof(*s->x));
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *land = &set->landings.v[i];
+		const struct vmp_common *common = &c->m->common[land->start];
+
+		row = land->flaw || !common->insns ? VMP_NONE : c->m->row_of[land->start];
+		if (row == VMP_NONE || !vmp_measure_is_common(c->m, land))
+			continue;
+		without(s, lanes, c->m->seconds[i].n, n);
+		for (l = 0; l < lanes; l++)
+			s->x[(size_t)row * lanes + l] += n[l] * period / common->insns;
+	}
+}
+
+/* What rows' windows show of each unit */
+LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	double n[VMP_LANES];
+	unsigned int l;
+	uint32_t i;
+
+	memset(s->unit, 0, (size_t)set->units.nr * lanes * sizeof(*s->unit));
+	for (i = 0; i < c->m->pairs.nr; i++) {
+		const struct vmp_pair *p = &c->m->pairs.v[i];
+
+		if (!c->stays[i])
+			continue;
+		shown(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++)
+			if (s->x[(size_t)p->row * lanes + l] > 0)
+				s->unit[(size_t)p->unit * lanes + l] += n[l];
+	}
+}
+
+LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_set *set = c->m->set;
+	unsigned int l;
+	uint32_t i;
+
+	memset(s->block, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->block));
+	for (i = 0; i < set->units.nr; i++)
+		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++)
+			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
+}
+
+LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	unsigned int done = 0;
+	int n;
+
+	load_samples(c, s, lanes);
+	load_steps(c, s, lanes);
+	if (c->by_instructions) {
+		by_instructions(c, s, lanes);
+	} else {
+		load_parts(c, s, lanes);
+		for (n = sweeps(c); n && done != (1U << lanes) - 1; n--)
+			done = sweep(c, s, lanes, done);
+		scale(c, s, lanes);
+	}
+	executions(c, s, lanes);
+	sum_blocks(c, s, lanes);
+	vmp_share(c, s, c->m->landings, s->time);
+	if (c->by_instructions) {
+		vmp_cuts_mend(c, s);
+		sum_blocks(c, s, lanes);
+		vmp_share(c, s, c->m->landings, s->time);
+	}
+}
+
+void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s)
+{
+	FOR_LANES(solve, c, s);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * solutions.h - a chain's stationary state, of all groups of samples and without each: what
+ * blocks' executions and times are, and how far the groups agree.
+ */
+#ifndef VMP_SOLUTIONS_H
+#define VMP_SOLUTIONS_H
+
+#include "blocks/chain.h"
+
+#define VMP_CHAIN_ALL	VMP_GROUPS	/* no group is left out */
+
+#define VMP_LANES	4U	/* solutions that are made together */
+
+/* Of all groups, or some beside each other, each without one; lane by lane at every place of an array */
+struct vmp_solutions {
+	unsigned int first;	/* group that the first lane leaves out, or VMP_CHAIN_ALL */
+	unsigned int lanes;	/* 1 or VMP_LANES */
+	double *part;		/* as in_pair: share of the source's steps */
+	double *samples;	/* by row */
+	double *weight;		/* by row: steps of the row that stay */
+	double *keeps;		/* by row: share of these that do not go to what no sample hit, or to itself */
+	double *x;		/* executions by row; what it is before is where solving begins */
+	double *cut_cycles, *cut_insns;	/* by row: windows that were cut, by their cycles, by their instructions */
+	double *shown, *missing, *windows;	/* by row of one start: runs, those that cuts may hide, steps that show any */
+	double *scale;		/* by class: instructions that there must be, and that there are */
+	double *unit;		/* executions by unit */
+	double *block;		/* ... and by block */
+	double *time;		/* samples by block */
+	double *left;		/* by block: its executions, and those of the longer ones of its start */
+	double *by_runs, *by_sight;	/* by block: samples that it shares with these, for each execution, or each time that it was seen */
+	double guessed;		/* part of the scale's instructions that are of code that is not here */
+};
+
+/** vmp_solutions_init() - Return: 0 or -ENOMEM; vmp_solutions_deinit() is due either way. */
+int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes);
+void vmp_solutions_deinit(struct vmp_solutions *s);
+
+/** vmp_solutions_solve() - All lanes, each as it would be alone. */
+void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s);
+
+#endif
