@@ -33,7 +33,7 @@ void vmph_lbr_attr(struct perf_event_attr *attr)
 
 void vmph_lbr_filter(struct perf_event *event, u32 branches)
 {
-	event->hw.branch_reg.config = vmph_lbr_intel_filter(branches);
+	vmph_lbr_intel_filter(event, branches);
 }
 
 bool vmph_lbr_by_perf(const struct vmph_lbr *lbr)

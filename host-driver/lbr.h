@@ -11,7 +11,9 @@
  *   Intel (perfmon version 4 and later, legacy and architectural LBR): perf owns the hardware, and
  *     the sampling events are events with branches.  It reads the record before it lets it go on
  *     and hands it over as it is, since it is asked for all branches; what the hardware leaves
- *     out is set beside that.
+ *     out is set beside that.  With the architectural LBR it would keep each branch's type, and for
+ *     those of no type that it knows decode the code there, in the host's memory, as AMD's half
+ *     does: that is switched off, too.
  * Both freeze at a counter's interrupt only while DEBUGCTL says so, and a guest runs with its
  * own: the hooks at VM entry and exit lend it that bit (Intel: the LBR bit, too) for the time
  * in which the guest runs, so that it never sees it.  They also write the mark (branches.h).  Where
@@ -102,7 +104,7 @@ u64 vmph_lbr_amd_exchange(u64 from);
 void vmph_lbr_amd_read(const struct vmph_text *host, unsigned int entries,
 		       struct vmph_branches *b);
 u32 vmph_lbr_intel_lack(u8 *entries, bool *cycles);
-u64 vmph_lbr_intel_filter(u32 branches);
+void vmph_lbr_intel_filter(struct perf_event *event, u32 branches);
 u64 vmph_lbr_intel_exchange(u64 from);
 void vmph_lbr_intel_read(const struct perf_sample_data *data, const struct vmph_text *host,
 			 struct vmph_branches *b);

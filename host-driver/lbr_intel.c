@@ -17,6 +17,7 @@
 #define VMPH_LBR_FORMAT_CYCLES	5		/* the first format with them */
 #define VMPH_CPUID_ARCH_LBR	0x1c
 #define VMPH_CYCLES_MAX		0xffff		/* that many, or more */
+#define VMPH_PERF_TYPE_SAVE	(1U << 18)	/* perf's X86_BR_TYPE_SAVE, of arch/x86/events/perf_event.h */
 #define VMPH_LEGACY_ENTRIES	32		/* since Skylake and Goldmont */
 
 u32 vmph_lbr_intel_lack(u8 *entries, bool *cycles)
@@ -42,7 +43,7 @@ u32 vmph_lbr_intel_lack(u8 *entries, bool *cycles)
 }
 
 /* The architectural LBR's filter takes in what the legacy one's leaves out, elsewhere */
-u64 vmph_lbr_intel_filter(u32 branches)
+static u64 vmph_lbr_intel_select(u32 branches)
 {
 	static const struct {
 		u32 branch;
@@ -63,6 +64,12 @@ u64 vmph_lbr_intel_filter(u32 branches)
 		if (branches & bit[i].branch)
 			control |= bit[i].control;
 	return control;
+}
+
+void vmph_lbr_intel_filter(struct perf_event *event, u32 branches)
+{
+	event->hw.branch_reg.config = vmph_lbr_intel_select(branches);
+	event->hw.branch_reg.reg &= ~VMPH_PERF_TYPE_SAVE;
 }
 
 u64 vmph_lbr_intel_exchange(u64 from)

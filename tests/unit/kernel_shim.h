@@ -130,7 +130,7 @@ struct perf_event {
 	struct perf_event_attr attr;
 	struct { void (*read)(struct perf_event *event); } *pmu;
 	struct {
-		struct { u64 config; } branch_reg;
+		struct { u64 config; unsigned int reg; } branch_reg;
 		local64_t prev_count;
 		u64 sample_period;
 		local64_t period_left;
