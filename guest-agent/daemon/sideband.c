@@ -108,6 +108,7 @@ static int open_event(int cpu, int ids)
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ID, .sample_id_all = 1, .disabled = 0,
 		.mmap = 1, .mmap2 = 1, .build_id = !!ids, .task = !ids, .comm = !ids, .comm_exec = !ids,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW, .ksymbol = !ids,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -136,11 +137,19 @@ static void close_ring(struct vmp_sideband_ring *r)
 	close(r->fd);
 }
 
+/* How long an event has been on; 0: it is no more */
+static uint64_t event_on_ns(int fd)
+{
+	uint64_t counted[2];		/* what it counted, which is nothing, and the time */
+
+	return read(fd, counted, sizeof(counted)) == (ssize_t)sizeof(counted) ? counted[1] : 0;
+}
+
 static int open_ring(struct vmp_sideband_ring *r, int cpu, uint32_t bytes)
 {
 	int err;
 
-	*r = (struct vmp_sideband_ring){ .fd = open_event(cpu, 0), .fd_ids = -1 };
+	*r = (struct vmp_sideband_ring){ .cpu = cpu, .fd = open_event(cpu, 0), .fd_ids = -1, .known_tsc = vmp_tsc() };
 	if (r->fd < 0)
 		return r->fd;
 	r->page = mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
@@ -176,6 +185,7 @@ int vmp_sideband_open(struct vmp_sideband *sb)
 	sb->ring = calloc((size_t)cpus, sizeof(*sb->ring));
 	if (!sb->ring)
 		return -ENOMEM;
+	sb->cpus = (uint32_t)cpus;
 	sb->begin = sb->now = sb->cpus_seen = read_clocks();
 	for (cpu = 0; !err && cpu < cpus; cpu++) {
 		err = open_ring(&sb->ring[sb->nr], (int)cpu, ring_bytes(cpus));
@@ -427,16 +437,79 @@ static int on_record(struct vmp_sideband *sb, struct vmp_sideband_ring *r, uint3
 	return 0;
 }
 
-/* A CPU that came later has no ring. */
+/*
+ * An event whose time stands still went with its CPU.  Its ring has been read: what is in there is older than
+ * the last look.
+ */
+static void close_deaf(struct vmp_sideband *sb)
+{
+	struct vmp_sideband_ring *r;
+	uint64_t on_ns;
+	uint32_t i = 0;
+
+	while (i < sb->nr) {
+		r = &sb->ring[i];
+		on_ns = event_on_ns(r->fd);
+		if (on_ns > r->on_ns) {
+			/* it may have gone right behind the look before: that is seen at the next one */
+			if (r->on_ns)
+				r->known_tsc = sb->cpus_seen.tsc;
+			r->on_ns = on_ns;
+			i++;
+			continue;
+		}
+		note_loss(sb, &sb->missed, 1, r->known_tsc);
+		close_ring(r);
+		*r = sb->ring[--sb->nr];
+	}
+}
+
+static int has_ring(const struct vmp_sideband *sb, uint32_t cpu)
+{
+	uint32_t i;
+
+	for (i = 0; i < sb->nr; i++)
+		if (sb->ring[i].cpu == (int)cpu)
+			return 1;
+	return 0;
+}
+
+/* More than there were may have been plugged in. */
+static void make_room(struct vmp_sideband *sb)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct vmp_sideband_ring *ring;
+
+	if (cpus <= (long)sb->cpus || cpus > CPUS_MAX)
+		return;
+	ring = realloc(sb->ring, (size_t)cpus * sizeof(*ring));
+	if (!ring)
+		return;
+	sb->ring = ring;
+	sb->cpus = (uint32_t)cpus;
+}
+
+static void open_new(struct vmp_sideband *sb)
+{
+	uint32_t cpu;
+
+	make_room(sb);
+	for (cpu = 0; cpu < sb->cpus; cpu++) {
+		if (has_ring(sb, cpu) || open_ring(&sb->ring[sb->nr], (int)cpu, ring_bytes((long)sb->cpus)))
+			continue;
+		sb->nr++;
+		note_loss(sb, &sb->missed, 1, sb->cpus_seen.tsc);
+	}
+}
+
+/* Which CPUs are there? */
 static void look_for_cpus(struct vmp_sideband *sb)
 {
-	uint64_t before_tsc = sb->cpus_seen.tsc;
-
 	if (sb->now.ns - sb->cpus_seen.ns < CPUS_LOOK_NS)
 		return;
+	close_deaf(sb);
+	open_new(sb);
 	sb->cpus_seen = sb->now;
-	if (sysconf(_SC_NPROCESSORS_ONLN) > (long)sb->nr && !sb->missed)
-		note_loss(sb, &sb->missed, 1, before_tsc);
 }
 
 static void look(struct vmp_sideband *sb)

@@ -9,6 +9,9 @@
  *
  * The rings are read some milliseconds behind the time, so that what several CPUs tell
  * can be put in order.
+ *
+ * A CPU that goes takes its event along, for good: what is done there once it is back has no record
+ * until it has a new ring, within two seconds.  That something may be missing is counted.
  */
 #ifndef VMP_SIDEBAND_H
 #define VMP_SIDEBAND_H
@@ -23,7 +26,10 @@
 #define VMP_SIDEBAND_RECORD	(VMPROF_PATH_BYTES_MAX + 256)	/* the longest that is understood */
 
 struct vmp_sideband_ring {
+	int cpu;
 	int fd, fd_ids;			/* -1 none */
+	uint64_t on_ns;			/* how long its event had been on, at the last look */
+	uint64_t known_tsc;		/* it was on then: what the CPU did before has a record */
 	uint64_t event_ids;		/* the kernel's number of fd_ids's event; 0 none */
 	struct perf_event_mmap_page *page;
 	uint64_t next_ns;		/* time of the record at its tail; 0 not looked at */
@@ -38,13 +44,14 @@ struct vmp_sideband_clock {
 struct vmp_sideband {
 	struct vmp_sideband_ring *ring;
 	uint32_t nr;			/* rings; 0: closed */
+	uint32_t cpus;			/* that there may be */
 	struct vmp_sideband_clock begin, now;
-	struct vmp_sideband_clock cpus_seen;	/* when no CPU was without a ring */
+	struct vmp_sideband_clock cpus_seen;	/* when it was last looked which CPUs have a ring */
 	uint64_t until_ns;		/* records before it are handed out */
 	int flush;			/* until_ns does not move any more */
 	uint64_t lost;			/* records that found no room in a ring */
 	uint64_t made;			/* how often the kernel told of code that it makes */
-	uint64_t missed;		/* records that made no sense, CPUs that came later */
+	uint64_t missed;		/* records that made no sense; CPUs that came, or went, meanwhile */
 	uint64_t lost_since_tsc;	/* nothing was lost before; 0 nothing at all */
 	struct vmp_build_id id;		/* of the file of the last MAP, if the kernel told it */
 	union {

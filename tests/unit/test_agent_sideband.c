@@ -10,9 +10,19 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+/* How many CPUs this machine may have, unless a test says so */
+static long cpus_said = -1;
+
+static long said(int name)
+{
+	return name == _SC_NPROCESSORS_CONF && cpus_said >= 0 ? cpus_said : sysconf(name);
+}
+
+#define sysconf said
 #include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/procfs.c"
 #include "guest-agent/daemon/sideband.c"
@@ -341,6 +351,124 @@ static void test_loss(void **state)
 	assert_int_equal(sb.missed, 0);
 }
 
+/* A file that is read as an event would be, look by look: how long it has been on */
+static int event_with(const uint64_t *on_ns, size_t nr)
+{
+	uint64_t counted[2] = { 0 };
+	int fd = memfd_create("event", MFD_CLOEXEC);
+	size_t i;
+
+	assert_true(fd >= 0);
+	for (i = 0; i < nr; i++) {
+		counted[1] = on_ns[i];
+		assert_int_equal(write(fd, counted, sizeof(counted)), sizeof(counted));
+	}
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+/* A ring as the kernel's would be, to be closed */
+static void give_ring(int i, int fd)
+{
+	void *page = mmap(NULL, PAGE + DATA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(page != MAP_FAILED);
+	sb.ring[i] = (struct vmp_sideband_ring){ .cpu = i, .fd = fd, .fd_ids = -1, .page = page, .known_tsc = 7 };
+	sb.ring[i].page->data_offset = PAGE;
+	sb.ring[i].page->data_size = DATA;
+}
+
+static int setup_events(void **state)
+{
+	setup(state);
+	sb.ring = calloc(2, sizeof(*sb.ring));
+	sb.cpus_seen = sb.now;
+	cpus_said = 0;			/* none is opened */
+	return sb.ring ? 0 : -1;
+}
+
+static int teardown_events(void **state)
+{
+	(void)state;
+	vmp_sideband_close(&sb);
+	cpus_said = -1;
+	return 0;
+}
+
+static void look_after_ms(uint64_t ms)
+{
+	sb.now.ns += ms * 1000000;
+	sb.now.tsc += 2 * ms * 1000000;
+	look_for_cpus(&sb);
+}
+
+/* A CPU that went has taken its event along: that is seen, and told from the last time on at which it was known to be there. */
+static void test_cpu_went(void **state)
+{
+	const uint64_t on[] = { 10, 20, 30, 40 }, went[] = { 10, 20, 25, 25 };
+	uint64_t known;
+
+	(void)state;
+	give_ring(0, event_with(on, 4));
+	give_ring(1, event_with(went, 4));
+	look_after_ms(999);			/* not yet */
+	assert_int_equal(sb.ring[0].on_ns, 0);
+	look_after_ms(1);
+	look_after_ms(1000);
+	known = sb.cpus_seen.tsc;
+	look_after_ms(1000);			/* it went behind the last look, and was back before this one */
+	assert_int_equal(sb.nr, 2);
+	assert_int_equal(sb.missed, 0);
+	look_after_ms(1000);
+	assert_int_equal(sb.nr, 1);
+	assert_int_equal(sb.ring[0].cpu, 0);
+	assert_int_equal(sb.missed, 1);
+	assert_int_equal(sb.lost_since_tsc, known);
+}
+
+/* A CPU that has none gets one, of this machine's kernel where it lets us; what it did before is missing */
+static void test_cpu_came(void **state)
+{
+	const uint64_t on[] = { 10 };
+	uint64_t before;
+	int fd = open_event(0, 0);
+
+	(void)state;
+	if (fd < 0) {
+		print_message("perf_event_open: %s\n", strerror(-fd));
+		skip();
+	}
+	close(fd);
+	sb.nr = 1;
+	give_ring(0, event_with(on, 1));
+	sb.ring[0].cpu = 1;
+	cpus_said = 3;				/* more than there is room for */
+	before = sb.cpus_seen.tsc;
+	look_after_ms(1000);
+	assert_int_equal(sb.cpus, 3);
+	assert_true(sb.nr == 2 || sb.nr == 3);	/* where there is a third one */
+	assert_int_equal(sb.ring[1].cpu, 0);
+	assert_true(event_on_ns(sb.ring[1].fd) > 0);
+	assert_int_equal(sb.missed, sb.nr - 1);
+	assert_int_equal(sb.lost_since_tsc, before);
+}
+
+/* One that can be read no more is no event, either */
+static void test_cpu_ends(void **state)
+{
+	const uint64_t on[] = { 10 };
+
+	(void)state;
+	give_ring(0, event_with(on, 1));
+	give_ring(1, event_with(on, 1));
+	look_after_ms(1000);
+	assert_int_equal(sb.nr, 2);
+	look_after_ms(1000);
+	assert_int_equal(sb.nr, 0);
+	assert_int_equal(sb.missed, 2);
+	assert_int_equal(vmp_sideband_next(&sb, &msg), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +479,9 @@ int main(void)
 		cmocka_unit_test_setup(test_names, setup),
 		cmocka_unit_test_setup(test_maps, setup),
 		cmocka_unit_test_setup(test_loss, setup),
+		cmocka_unit_test_setup_teardown(test_cpu_went, setup_events, teardown_events),
+		cmocka_unit_test_setup_teardown(test_cpu_came, setup_events, teardown_events),
+		cmocka_unit_test_setup_teardown(test_cpu_ends, setup_events, teardown_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
