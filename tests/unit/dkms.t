@@ -11,7 +11,7 @@ if ! command -v dkms > /dev/null || [ ! -e "$KDIR" ] || [ "$(id -u)" != 0 ]; the
 	echo "1..0 # SKIP dkms, root rights or the headers of $KVER are missing"
 	exit 0
 fi
-echo 1..30
+echo 1..32
 nr=0
 check()
 {
@@ -88,4 +88,10 @@ mv "$work/guest/usr/src/"* "$work/src/"
 check "dkms install vmprof-guest" sh -c "$dkms install vmprof-guest/$version -k $KVER >> $work/log 2>&1"
 is_good vmprof-guest vmprof_guest
 leaves_out vmprof-guest
+# ... nor for a kernel where it would not build; of this one there is its configuration, where each DKMS looks
+rt=6.12.0-rt-amd64
+mkdir -p "$work/modules/$rt/build/include/config"
+(cat "$KDIR/.config"; echo CONFIG_PREEMPT_RT=y) | tee "$work/modules/$rt/build/.config" > "$work/modules/$rt/build/include/config/auto.conf"
+check "vmprof-guest: a real-time kernel is left out" sh -c "! $dkms install vmprof-guest/$version -k $rt > $work/log 2>&1"
+check "... by its configuration" grep -q BUILD_EXCLUSIVE "$work/log"
 check "... but for those of RHEL that have what it needs" takes "$work/src/vmprof-guest-$version/dkms.conf" 5.14.0-427.13.1.el9_4.x86_64 5.14.0-570.12.1.el9_6.x86_64
