@@ -31,7 +31,7 @@ struct exact_block {
 	uint64_t pc;
 	uint32_t space, size;
 	uint32_t insns, cycles, insns_at, cycles_at;
-	uint32_t entries[2], led[2];	/* [1] by a taken branch, [0] in line: how often, and the cycles in cycles_at for it */
+	uint32_t entries[2], led[2];	/* [1] by a taken branch, [0] in line: how often, and the cycles in cycles_at for it; what repeats itself is neither */
 };
 
 struct exact_overflow {
