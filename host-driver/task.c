@@ -138,7 +138,7 @@ static const struct vmph_task *vmph_task_again(struct vmph_tasks_seen *seen, u32
 	return &slot->task;
 }
 
-/* Between vmph_task_begin() and _end(). */
+/* Between vmph_task_begin() and _end(); the other task's state is that it could not be read. */
 static const struct vmph_task *vmph_task_find(const struct vmph_tasks *tasks,
 					      struct vmph_tasks_seen *seen, u32 vcpu)
 {
@@ -146,7 +146,6 @@ static const struct vmph_task *vmph_task_find(const struct vmph_tasks *tasks,
 	const struct vmph_task *again;
 	u64 gva;
 
-	task->state = VMPROF_TASK_NO_READ;
 	if (!vmph_task_word(&gva, tasks->current_hva[vcpu]))
 		return task;
 	task->hva = vmph_task_place(tasks, seen, gva);
