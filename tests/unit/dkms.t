@@ -92,6 +92,7 @@ leaves_out vmprof-guest
 rt=6.12.0-rt-amd64
 mkdir -p "$work/modules/$rt/build/include/config"
 (cat "$KDIR/.config"; echo CONFIG_PREEMPT_RT=y) | tee "$work/modules/$rt/build/.config" > "$work/modules/$rt/build/include/config/auto.conf"
-check "vmprof-guest: a real-time kernel is left out" sh -c "! $dkms install vmprof-guest/$version -k $rt > $work/log 2>&1"
+check "vmprof-guest: a real-time kernel is left out" \
+	sh -c "! $dkms install vmprof-guest/$version -k $rt --kernelsourcedir $work/modules/$rt/build > $work/log 2>&1"
 check "... by its configuration" grep -q BUILD_EXCLUSIVE "$work/log"
 check "... but for those of RHEL that have what it needs" takes "$work/src/vmprof-guest-$version/dkms.conf" 5.14.0-427.13.1.el9_4.x86_64 5.14.0-570.12.1.el9_6.x86_64
