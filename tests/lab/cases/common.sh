@@ -42,7 +42,7 @@ case_guest_run()
 # case_quiet NAME - end the guest's workloads.
 case_quiet()
 {
-	lab_ssh "$1" 'pkill -x "shor|burn-[ab]|threads|turn|turned|inner|now|jit|node"; pkill -f "[w]hile .*seq 1 300"' > /dev/null 2>&1
+	lab_ssh "$1" 'pkill -x "shor|burn-[ab]|threads|turn|turned|inner|now|jit|node"; pkill -f "[w]hile .*seq 1 300|[w]hile sleep 0.2"' > /dev/null 2>&1
 }
 
 # case_samples N [DOMAIN] - wait until the session has so many samples of a guest: a case takes
@@ -89,6 +89,29 @@ case_same_code()
 		[ ${#now} = 32 ] && shown=$((shown + 1))
 		[ "$kept" = "$now" ] || { differ=$((differ + 1)); lab_note "$at: $kept in the copy, $now in the guest"; }
 	done
+}
+
+# case_host_lbr - each pCPU's DEBUGCTL, LBR_SELECT and DBG_EXTN_CFG; nothing where there is no driver to read them by.
+case_host_lbr()
+{
+	local cpu msr
+	modprobe msr 2> /dev/null
+	for cpu in /dev/cpu/[0-9]*/msr; do
+		[ -c "$cpu" ] || return
+		for msr in 0x1d9 0xc000010e 0xc000010f; do
+			dd if="$cpu" bs=8 count=1 skip=$((msr)) iflag=skip_bytes status=none | od -An -tx8
+		done
+	done | tr -d '\n'
+}
+
+# case_host_lbr_is NAME - they are what $host_lbr has of before the first session.
+case_host_lbr_is()
+{
+	if [ "$host_lbr" ]; then
+		is "$1" "$(case_host_lbr)" "$host_lbr"
+	else
+		skip "$1" "no /dev/cpu/0/msr here"
+	fi
 }
 
 # case_agent_lost [DOMAIN] - what its agent lost
