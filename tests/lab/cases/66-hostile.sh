@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 33
+plan 34
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -45,8 +45,13 @@ for seed in 1 2; do
 	never "... and it has nothing of web02's" \
 		"$(case_json '[.domains[] | select(.name == "web01").rows[] | select((.process + .function + .module) | test("evil|script|burn.b"))] | length')"
 	at_least "web02 has its samples, whatever their names" "$(case_json '.domains[] | select(.name == "web02").guest_samples')" 300
-	at_least "... and what it said in vain is counted" \
-		"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
+	if [ $seed = 1 ]; then
+		at_least "... and what it said in vain is counted" \
+			"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
+	else
+		at_least "... it was believed, and asked for objects" "$(lab_ssh web02 'grep -c "^asked" /tmp/liar.log')" 1
+		is "... whose functions nothing has" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b" and .samples > 0 and .function != "[unknown]") | .side] | unique - ["guest_kernel"] | length')" 0
+	fi
 	for form in report "report --csv" "report --group-by process,cgroup"; do
 		# shellcheck disable=SC2086
 		vmprof $form --limit 100000 $f > /run/lab/hostile.txt 2>&1

@@ -8,6 +8,9 @@
  * sequences, another guest's page tables and build-ids, objects without an end), answers what the host asks
  * with something else, and floods it with messages of every type that hold random bytes. It ends as an honest one does where
  * the host asks it to, and begins anew where the host comes again.
+ *
+ * With an even SEED it lies in what it sends of files alone: it says that it has no module, and tells where burn-b,
+ * which must run, truly has its code; so the host believes it, finds samples there, and asks for the file.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,7 +32,7 @@
 static struct vmp_frame_decoder in;
 static uint32_t seq;
 static int port;
-static uint64_t said;
+static int is_believed;		/* lies in files alone */
 
 static void put(const void *data, size_t len)
 {
@@ -63,7 +66,6 @@ static void say(unsigned int type, const void *a, size_t a_len, const void *b, s
 		return;
 	memcpy(buf, &f, sizeof(f));
 	put(buf, sizeof(f) + a_len + b_len);
-	said++;
 }
 
 static void say_token(unsigned int type, uint64_t token)
@@ -98,7 +100,7 @@ static void say_hello(void)
 {
 	const struct vmprof_hello h = {
 		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .tsc_khz = UINT32_MAX,
-		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(),
+		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = is_believed ? VMPROF_HELLO_NO_MODULE : 0,
 	};
 
 	seq = 0;
@@ -219,8 +221,50 @@ static void answer(const struct vmprof_get_object *ask)
 	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
 }
 
+/* burn-b, with a file of a number of its own for each of its mappings */
+static void say_burn(void)
+{
+	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = 1, .comm = "burn-b" };
+	unsigned long long start, end, pgoff, ino;
+	FILE *pids = popen("pidof -s burn-b", "r"), *maps;
+	char path[64], line[4096], prot[5];
+	uint32_t file = 0;
+
+	if (!pids || fscanf(pids, "%u", &p.pid) != 1) {
+		printf("burn-b does not run\n");
+		exit(1);
+	}
+	pclose(pids);
+	p.tgid = p.pid;
+	say(VMPROF_MSG_PROC, &p, sizeof(p), NULL, 0);
+	snprintf(path, sizeof(path), "/proc/%u/maps", p.pid);
+	maps = fopen(path, "r");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		struct vmprof_map m = {
+			.tsc = p.tsc, .dev_major = 254, .dev_minor = 1, .tgid = p.tgid, .prot = 5, .path_len = sizeof(EVIL_PATH) - 1,
+		};
+
+		if (sscanf(line, "%llx-%llx %4s %llx %*s %llu", &start, &end, prot, &pgoff, &ino) != 5 || prot[2] != 'x' || !ino)
+			continue;
+		m.start = start;
+		m.end = end;
+		m.pgoff = pgoff;
+		m.ino = ++file;
+		say(VMPROF_MSG_MAP, &m, sizeof(m), EVIL_PATH, sizeof(EVIL_PATH) - 1);
+		say_file(file, file, 30000, EVIL_PATH);
+	}
+	if (maps)
+		fclose(maps);
+}
+
 static void lie(void)
 {
+	if (is_believed) {
+		say_token(VMPROF_MSG_SNAP_BEGIN, 1);
+		say_burn();
+		say_token(VMPROF_MSG_SNAP_END, 1);
+		return;
+	}
 	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
 	say_lengths();
 	say_tasks();
@@ -251,10 +295,15 @@ static int hear(int runs)
 			lie();
 			runs = 1;
 		}
-		if (f.type == VMPROF_MSG_GET_OBJECT)
+		if (f.type == VMPROF_MSG_GET_OBJECT) {
+			printf("asked for an object\n");
 			answer(payload);
+		}
 		if (f.type == VMPROF_MSG_STOP) {
-			say_token(VMPROF_MSG_DONE, ~token->token);
+			if (is_believed)
+				lie();
+			else
+				say_token(VMPROF_MSG_DONE, ~token->token);
 			say_token(VMPROF_MSG_DONE, token->token);
 			runs = 0;
 		}
@@ -275,6 +324,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	srand((unsigned int)atoi(argv[2]));
+	is_believed = atoi(argv[2]) % 2 == 0;
+	setlinebuf(stdout);
 	end = time(NULL) + atoi(argv[3]);
 	vmp_frame_decoder_init(&in);
 	while (time(NULL) < end) {
@@ -282,9 +333,8 @@ int main(int argc, char **argv)
 
 		poll(&p, 1, runs ? 2 : 200);
 		runs = hear(runs);
-		if (runs)
+		if (runs && !is_believed)
 			say_noise();
 	}
-	printf("%llu messages\n", (unsigned long long)said);
 	return 0;
 }
