@@ -94,10 +94,11 @@ truth_whole() { [ -z "${TRUTH_WHOLE:-}" ] || "$@"; }
 truth_part() { [ -n "${TRUTH_WHOLE:-}" ] || "$@"; }
 
 # truth_turns DOMAIN - TRUTH_TURNS (40) processes that take over each other's CR3: without
-# any the judge has nothing to hold the time axis against
+# any the judge has nothing to hold the time axis against. In real time: each runs as soon as it is forked, for the later
+# it does, the more may the axis be off. And each is a subshell's child: that has page tables of its own, whatever shell it is
 truth_turns()
 {
-	lab_ssh "$1" 'for i in $(seq '"${TRUTH_TURNS:-40}"'); do ls -l /usr/bin > /dev/null; done'
+	lab_ssh "$1" 'chrt -f 1 sh -c "for i in \$(seq '"${TRUTH_TURNS:-40}"'); do (ls -l /usr/bin; :) > /dev/null; done"'
 }
 
 truth_meanwhile() { :; }
