@@ -7,10 +7,10 @@
 
 #include "blocks/lanes.h"
 
-/* Cycles of one run of a pair's block, as far as they are known by now */
-LANES double cycles_of(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, uint32_t pair, unsigned int lane)
+/* Cycles of one run of a unit's block, as far as they are known by now */
+LANES double cycles_of(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, const struct vmp_unit *u, unsigned int lane)
 {
-	size_t block = (size_t)c->m->set->units.v[c->m->pairs.v[pair].unit].block * lanes + lane;
+	size_t block = (size_t)u->block * lanes + lane;
 
 	return s->block[block] > 0 ? s->time[block] * c->period / s->block[block] : 0;
 }
@@ -30,7 +30,7 @@ LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 		steps(c, s, lanes, i, n);
 		for (l = 0; l < lanes; l++) {
 			at = (size_t)m->pairs.v[i].row * lanes + l;
-			s->cut_cycles[at] += n[l] * cycles_of(c, s, lanes, i, l);
+			s->cut_cycles[at] += n[l] * cycles_of(c, s, lanes, &m->set->units.v[m->pairs.v[i].unit], l);
 			s->cut_insns[at] += n[l] * c->insns[i];
 		}
 	}
@@ -44,6 +44,14 @@ LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 	}
 }
 
+/* Instructions of a unit's block behind the common code of its start; 0 none, or not known */
+LANES double tail_of(const struct vmp_chain *c, const struct vmp_unit *u)
+{
+	const double insns = u->block == VMP_NONE ? 0 : c->m->set->blocks.v[u->block].insns, common = c->m->common[u->start].insns;
+
+	return common > 0 && insns > common ? insns - common : 0;
+}
+
 /* What is missing of the runs of each row of one start: its share of the runs, and how many windows show the rest */
 LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
@@ -55,31 +63,83 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 	memset(s->shown, 0, (size_t)m->rows * lanes * sizeof(*s->shown));
 	memset(s->missing, 0, (size_t)m->rows * lanes * sizeof(*s->missing));
 	memset(s->windows, 0, (size_t)m->rows * lanes * sizeof(*s->windows));
+	memset(s->tail, 0, (size_t)m->rows * lanes * sizeof(*s->tail));
 	for (i = 0; i < m->pairs.nr; i++) {
+		const struct vmp_unit *u = &m->set->units.v[m->pairs.v[i].unit];
+		double tail;
+
 		if (c->to[i] == VMP_NONE || m->shared[c->to[i]])
 			continue;
 		shown(c, s, lanes, i, n);
 		steps(c, s, lanes, i, all);
+		tail = tail_of(c, u);
 		for (l = 0; l < lanes; l++) {
 			size_t to = (size_t)c->to[i] * lanes + l, row = (size_t)m->pairs.v[i].row * lanes + l;
-			double cycles = s->cut_cycles[row] * cycles_of(c, s, lanes, i, l), insns = s->cut_insns[row] * c->insns[i];
+			double took = cycles_of(c, s, lanes, u, l), cycles = s->cut_cycles[row] * took, insns = s->cut_insns[row] * c->insns[i];
+			double missing = n[l] * (cycles > insns ? cycles : insns);
 
 			s->shown[to] += n[l];
-			s->missing[to] += n[l] * (cycles > insns ? cycles : insns);
+			s->missing[to] += missing;
 			s->windows[to] += all[l];
+			s->tail[to].insns += n[l] * tail;
+			s->tail[to].cycles += n[l] * tail * took;
+			s->tail[to].missing += missing * tail;
+			s->tail[to].windows += tail > 0 ? all[l] : 0;
 		}
 	}
+}
+
+/* Samples of instructions in tails */
+LANES void load_tails(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double n[VMP_LANES];
+	unsigned int l;
+	uint32_t i, row;
+
+	for (i = 0; i < m->set->landings.nr; i++) {
+		const struct vmp_landing *land = &m->set->landings.v[i];
+
+		row = land->flaw || !m->common[land->start].insns || vmp_measure_is_common(m, land) ? VMP_NONE : m->row_of[land->start];
+		if (row == VMP_NONE || m->shared[row])
+			continue;
+		without(s, lanes, m->seconds[i].n, n);
+		for (l = 0; l < lanes; l++)
+			s->tail[(size_t)row * lanes + l].samples += n[l];
+	}
+}
+
+/* So many runs there are for one that windows show: @samples of instructions say @times as many, which counts by how many may be @missing */
+LANES double mended(double times, double missing, double samples, double windows)
+{
+	const double chance = samples > 0 && windows > 0 ? 1 / samples + 1 / windows : INFINITY;
+
+	return missing > 0 ? 1 + missing * missing / (missing * missing + chance) * (times - 1) : 1;
+}
+
+/*
+ * Where some runs from a start go on behind the common code, which samples of instructions in that say nothing of how many: those
+ * behind it do.  Of runs with tails of several lengths the longer ones are missing, as their cycles have it.
+ */
+LANES double tail_mended(const struct vmp_tail *t, double period, double more, double cycles)
+{
+	const double expected = t->insns * more / period;
+
+	if (!(expected > 0) || !(t->samples > 0))
+		return 1;
+	return pow(mended(t->samples / expected, t->missing / t->insns, t->samples, t->windows), t->cycles > 0 ? cycles * t->insns / t->cycles : 1);
 }
 
 /*
  * A VM entry cuts the block that runs then: no window shows that run, and the longer blocks take the more of their
  * runs are missing.  How many cannot be told: entries come by the clock, by cycles, and by instructions.  But samples of
- * instructions in a start's common code tell its runs, too, with an error of their own, and miss none.  Of both, each
- * counts by the other one's uncertainty.
+ * instructions in a start's common code tell its runs, too, with an error of their own, and miss none; and those behind it how many of them go
+ * on.  Of both, each counts by the other one's uncertainty.
  */
 LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_set *set = c->m->set;
+	const double period = (double)set->m->pair.instructions;
 	unsigned int l;
 	uint32_t i, row;
 
@@ -91,13 +151,14 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 			continue;
 		for (l = 0; l < lanes; l++) {
 			size_t at = (size_t)row * lanes + l;
-			double samples = s->x[at] * c->m->common[u->start].insns / (double)set->m->pair.instructions;
-			double missing = s->shown[at] > 0 ? s->missing[at] / s->shown[at] : 0;
-			double chance = samples > 0 && s->windows[at] > 0 ? 1 / samples + 1 / s->windows[at] : INFINITY;
-			double part = missing * missing / (missing * missing + chance);
+			double shown = s->shown[at], more;
 
-			if (missing > 0)
-				s->unit[(size_t)i * lanes + l] *= 1 + part * (s->x[at] / s->shown[at] - 1);
+			if (!(shown > 0))
+				continue;
+			more = mended(s->x[at] / shown, s->missing[at] / shown, s->x[at] * c->m->common[u->start].insns / period, s->windows[at]);
+			if (tail_of(c, u) > 0)
+				more *= tail_mended(&s->tail[at], period, more, cycles_of(c, s, lanes, u, l));
+			s->unit[(size_t)i * lanes + l] *= more;
 		}
 	}
 }
@@ -106,6 +167,7 @@ LANES void mend_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 {
 	find_cuts(c, s, lanes);
 	find_missing(c, s, lanes);
+	load_tails(c, s, lanes);
 	mend(c, s, lanes);
 }
 

@@ -31,6 +31,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->shown = calloc(rows, sizeof(*s->shown));
 	s->missing = calloc(rows, sizeof(*s->missing));
 	s->windows = calloc(rows, sizeof(*s->windows));
+	s->tail = calloc(rows, sizeof(*s->tail));
 	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
 	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
 	s->block = calloc(blocks, sizeof(*s->block));
@@ -39,7 +40,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
 	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
 	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->shown || !s->missing ||
-	    !s->windows || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+	    !s->windows || !s->tail || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -58,6 +59,7 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->shown);
 	free(s->missing);
 	free(s->windows);
+	free(s->tail);
 	free(s->scale);
 	free(s->unit);
 	free(s->block);

@@ -12,6 +12,14 @@
 
 #define VMP_LANES	4U	/* solutions that are made together */
 
+/* Of runs that go on behind the common code of their start, all of them: instructions behind it */
+struct vmp_tail {
+	double insns;		/* that shown runs have ... */
+	double cycles, missing;	/* ... times the cycles of such a run, and times the part of such runs that cuts may hide */
+	double windows;		/* steps that show any */
+	double samples;		/* of instructions */
+};
+
 /* Of all groups, or some beside each other, each without one; lane by lane at every place of an array */
 struct vmp_solutions {
 	unsigned int first;	/* group that the first lane leaves out, or VMP_CHAIN_ALL */
@@ -23,6 +31,7 @@ struct vmp_solutions {
 	double *x;		/* executions by row; what it is before is where solving begins */
 	double *cut_cycles, *cut_insns;	/* by row: windows that were cut, by their cycles, by their instructions */
 	double *shown, *missing, *windows;	/* by row of one start: runs, those that cuts may hide, steps that show any */
+	struct vmp_tail *tail;	/* by row of one start */
 	double *scale;		/* by class: instructions that there must be, and that there are */
 	double *unit;		/* executions by unit */
 	double *block;		/* ... and by block */

@@ -105,6 +105,39 @@ static void test_alone(void **state)
 	assert_true(fabs(estimates->samples - 10000) < 1);
 }
 
+/*
+ * As SHA-256 has it: a short loop that goes on into a long block, so that all windows of a sample there show the loop alone. VM entries cut
+ * the long block, whose start has next to no code that is not the loop's, too.
+ */
+static void test_tail(void **state)
+{
+	const struct prog_run run = {
+		.period = 40009, .samples = 20000, .instructions = 4003, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1, .leaves = 1,
+	};
+	double off = NAN;
+	int top, inner;
+	uint32_t i;
+
+	(void)state;
+	top = prog_plain(&prog, 4, 1, 1);
+	prog.insn[top].function = "main";
+	inner = prog_plain(&prog, 6, 1, 2);
+	prog_jump(&prog, PROG_COND, inner, 16, 0);
+	prog_plain(&prog, 200, 17, 17);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+
+		if (insn_at(b->start) == inner && b->insns > 200)
+			off = estimates->block[i].executions / (double)t->runs - 1;
+	}
+	print_message("a long block behind a loop: %+.2f %% runs\n", 100 * off);
+	assert_true(fabs(off) < 0.01);
+	assert_true(compare(VMP_SOURCE_TIME, 100).worst < 0.03);
+}
+
 static void test_phases(void **state)
 {
 	const struct prog_run run = {
@@ -426,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
