@@ -136,10 +136,21 @@ static u32 repeat(u32 times)
 	return at;
 }
 
+/* A loop with an instruction that lies on two pages: an emulator begins anew there.  Return: its address. */
+static u32 cross(u32 times)
+{
+	u32 at;
+
+	asm volatile("movl $2f, %0\n\tjmp 1f\n\t.p2align 12\n\t.fill 4080, 1, 0x90\n"
+		     "1:\t.fill 14, 1, 0x90\n2:\tmovl $0, %%eax\n\tdecl %%ecx\n\tjnz 1b"
+		     : "=&r"(at), "+c"(times) : : "eax");
+	return at;
+}
+
 /* Known work for who counts by address from outside; where it is, is printed. Then nothing runs any more. */
 void test_counted(void)
 {
-	u32 n, repeated;
+	u32 n, repeated, crossed;
 
 	wrmsr(EFER, rdmsr(EFER) | 1 << 12);
 	wrmsr(VM_HSAVE_PA, (u32)hsave);
@@ -150,12 +161,15 @@ void test_counted(void)
 	}
 	loop2(100000);
 	repeated = repeat(300000);
+	crossed = cross(1000);
 	put("# counted 0x");
 	put_hex((u32)loop2_dec);
 	put(" 0x");
 	put_hex((u32)guest_loop_dec);
 	put(" 0x");
 	put_hex(repeated);
+	put(" 0x");
+	put_hex(crossed);
 	put("\n");
 	for (;;)
 		asm volatile("cli\n\thlt");
