@@ -79,14 +79,14 @@ static int hotter(const void *pa, const void *pb)
 	return a->samples < b->samples ? 1 : a->samples > b->samples ? -1 : a->block < b->block ? -1 : 1;
 }
 
-/* Where the exact cycles are not known: the samples that it has; where the runs are not, by those that it says */
+/* Where the exact cycles are not known: the samples that it has; where the runs are not, by those that it says: a block that was seen has some */
 static void look_at(const struct pieces *p, const struct vmp_estimates *e, struct candidate *c)
 {
 	const struct vmp_estimate *s = &e->block[c->block];
 	double exact, runs;
 
 	c->exact = pieces_block(p, &p->set->blocks.v[c->block], &exact, &runs) ? exact : 0;
-	runs = isnan(runs) ? s->executions : runs;
+	runs = runs > 0 ? runs : s->executions;
 	c->samples = c->exact > 0 && runs >= 0 && e->period > 0 ? runs * c->exact / e->period : s->samples;
 }
 
