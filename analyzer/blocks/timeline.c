@@ -62,7 +62,20 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;
 }
 
-static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp_strip_span *sample)
+/* Before the oldest block the guest was entered, if all are laid and the record ends for that. */
+static int lay_edge(struct work *w, const struct vmp_lbr *lbr, double at, const struct vmp_strip_span *sample)
+{
+	struct vmp_strip_span edge = *sample;
+
+	if (!lbr->nr || !lbr->cut || lbr->flags & VMPROF_LBR_SWITCHED)
+		return 0;
+	edge.kind = VMP_MOMENT_EDGE;
+	edge.tsc = at;
+	edge.start = VMP_NONE;
+	return push(w, &edge);
+}
+
+static int lay_blocks(struct work *w, const struct vmp_set_sample *s, const struct vmp_lbr *lbr, struct vmp_strip_span *sample)
 {
 	struct vmp_set_keys keys;
 	unsigned int i;
@@ -87,7 +100,8 @@ static int lay_blocks(struct work *w, const struct vmp_set_sample *s, struct vmp
 		b.mispredicted = s->w.step[i].mispredicted;
 		err = push(w, &b);
 	}
-	return err;
+	/* where the oldest branch's own block began is not in the record */
+	return err || i + 1 < keys.nr || (i < keys.nr && keys.raw[i].a) ? err : lay_edge(w, lbr, at, sample);
 }
 
 static int in_guest(struct work *w, const struct vmp_lbr_sample *ls, const struct vmp_set_sample *s,
@@ -102,7 +116,7 @@ static int in_guest(struct work *w, const struct vmp_lbr_sample *ls, const struc
 	if (!err)
 		err = vmp_points_find(&w->set->points, s->context, s->ip, &span->start);
 	if (!err && ls->lbr)
-		err = lay_blocks(w, s, span);
+		err = lay_blocks(w, s, ls->lbr, span);
 	return err ? err : push(w, span);
 }
 
@@ -189,6 +203,13 @@ static int by_time(const void *a, const void *b)
 {
 	const struct vmp_strip_span *x = a, *y = b;
 
+	/* what a sample tells of is behind the sample before, and an entry before the block that it led to */
+	if (x->vm == y->vm && x->vcpu == y->vcpu && x->tsc == y->tsc) {
+		if (x->sampled != y->sampled)
+			return x->sampled < y->sampled ? -1 : 1;
+		if ((x->kind == VMP_MOMENT_EDGE) != (y->kind == VMP_MOMENT_EDGE))
+			return x->kind == VMP_MOMENT_EDGE ? -1 : 1;
+	}
 	return compare(x, y, x->tsc, y->tsc);
 }
 
@@ -208,7 +229,7 @@ static void clip(struct vmp_timeline *t)
 			last = s.sampled;
 		}
 		if (s.tsc + s.ticks <= before) {
-			t->left_out++;
+			t->left_out += s.kind == VMP_MOMENT_BLOCK;
 			continue;
 		}
 		if (s.tsc < before) {

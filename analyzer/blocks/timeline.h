@@ -19,6 +19,7 @@ enum vmp_moment_kind {
 	VMP_MOMENT_SAMPLE,	/* was taken in the guest */
 	VMP_MOMENT_VMM,		/* a sample: the vCPU had left the guest for what */
 	VMP_MOMENT_STEAL,	/* a sample: another task ran while the vCPU waited */
+	VMP_MOMENT_EDGE,	/* the vCPU had been out of the guest before tsc: there a record of branches ends */
 };
 
 struct vmp_strip_span {

@@ -86,6 +86,12 @@ static void block(struct strip *s, const struct vmp_strip_span *b)
 	s->error += b->error;	/* runs of one block: they are off together */
 }
 
+static void edge(struct strip *s)
+{
+	end_run(s);
+	append(s, "[exit, entry] | ");
+}
+
 static void print_line(struct strip *s, const struct vmp_strip_span *x)
 {
 	static const char *const kinds[] = { "", "", "exit", "steal" };
@@ -129,6 +135,8 @@ void vmp_timeline_text(FILE *out, const struct vmp_set *set, const struct vmp_ti
 	for (i = 0; i < t->spans.nr; i++) {
 		if (t->spans.v[i].kind == VMP_MOMENT_BLOCK)
 			block(&s, &t->spans.v[i]);
+		else if (t->spans.v[i].kind == VMP_MOMENT_EDGE)
+			edge(&s);
 		else
 			print_line(&s, &t->spans.v[i]);
 	}
@@ -171,7 +179,7 @@ static void trace_block(FILE *out, const struct vmp_set *set, const struct vmp_s
 
 static void trace_moment(FILE *out, const struct vmp_set *set, const struct vmp_strip_span *x)
 {
-	static const char *const kinds[] = { "block", "sample", "exit", "steal" };
+	static const char *const kinds[] = { "block", "sample", "exit", "steal", "entry" };
 
 	fprintf(out, ",\"s\":\"t\",\"name\":\"%s\",\"cat\":\"%s\",\"ts\":%.4f,\"args\":{\"%s\":", kinds[x->kind],
 		kinds[x->kind], since_start(set, x->tsc), x->kind == VMP_MOMENT_VMM ? "reason" :

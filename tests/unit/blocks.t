@@ -222,40 +222,42 @@ moments=$tmp/moments/moments.vmprof
 export VMPROF_OBJCACHE=$tmp/moments
 # lines [OPTION]...: what the time line has of it: time, vCPU, process, and the first words of what was seen
 lines() { run timeline --no-pager --domain web01 "$@" "$moments" && awk '/ vCPU [0-9]/ { print $1, $3, $4, $NF == "ran" ? $(NF - 2) " " $(NF - 1) : $NF == "svm_vcpu_run" ? $(NF - 2) " " $(NF - 1) : $5 " " $6 " " $7 " " $8 }' "$tmp/out"; }
-lines > "$tmp/lines"; grep -q '1 blocks reach back behind the sample before and are cut short there; 1 more lie behind it' "$tmp/out"; ok $? "it says what was cut"
+lines > "$tmp/lines"; grep -q '2 blocks reach back behind the sample before and are cut short there; 2 more lie behind it' "$tmp/out"; ok $? "it says what was cut"
 [ "$(cat "$tmp/lines")" = "19.000 0 prog small 1000..100c x2 (200)
 19.100 0 prog small 1000..100c x3 (135)
 19.110 0 prog small 1000..100c (10) |
 19.200 0 - [exit IOIO]
 19.300 0 - [steal] thief
 19.400 0 other small 1000..100c (50) |
-19.105 1 prog small 1000..100c (5000) |" ]; ok $? "exits and steal stand between blocks, and cycles are the block's"
+19.105 1 prog small 1000..100c (5000) |
+19.200 1 prog [exit, entry] | small
+19.210 1 prog small 1000..100c (30) |" ]; ok $? "exits, entries and steal stand between blocks, and cycles are the block's"
 [ "$(lines --from 19100ns --to 19200ns | cut -d' ' -f1 | xargs)" = "19.100 19.110 19.105" ]; ok $? "--from is the first time, --to the first that is not shown"
-[ "$(lines --vcpu 1 | cut -d' ' -f1,2)" = "19.105 1" ]; ok $? "--vcpu"
+[ "$(lines --vcpu 1 | cut -d' ' -f1,2 | xargs)" = "19.105 1 19.200 1 19.210 1" ]; ok $? "--vcpu"
 [ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
-[ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 6 ]; ok $? "--comm"
-run timeline --no-pager --limit 2 "$moments" && grep -q '6 more samples are in this time' "$tmp/err" && run timeline --no-pager --limit 0 "$moments" &&
+[ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 8 ]; ok $? "--comm"
+run timeline --no-pager --limit 2 "$moments" && grep -q '8 more samples are in this time' "$tmp/err" && run timeline --no-pager --limit 0 "$moments" &&
 	! grep -q 'more samples' "$tmp/err"; ok $? "vmprof timeline --limit; 0: all"
-run timeline -o "$tmp/moments.json" "$moments" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q 'moments.json: 8 samples; open it' "$tmp/out" &&
-	grep -q '^  1 blocks reach back behind the sample before and are cut short there; 1 more lie behind it' "$tmp/err"; ok $? "with --output its notes go to standard error"
-[ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 6 ]; ok $? "a trace of them is read"
+run timeline -o "$tmp/moments.json" "$moments" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q 'moments.json: 10 samples; open it' "$tmp/out" &&
+	grep -q '^  2 blocks reach back behind the sample before and are cut short there; 2 more lie behind it' "$tmp/err"; ok $? "with --output its notes go to standard error"
+[ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 8 ]; ok $? "a trace of them is read"
 python3 - "$tmp/moments.json" << 'END'
 import json, sys
 e = json.load(open(sys.argv[1]))["traceEvents"]
 moments = {(x["name"], x["args"].get("reason", x["args"].get("task"))) for x in e if x["ph"] == "i" and x["name"] != "sample"}
 counted = all(x["args"]["cycles_error"] is None and x["args"]["samples"] >= 0 for x in e if x["ph"] == "X")
 cut = [x for x in e if x["ph"] == "X" and abs(x["dur"] - x["args"]["cycles"] / 1000) > 1e-6]
-sys.exit(0 if counted and moments == {("exit", "IOIO"), ("steal", "thief")} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45)] else f"{moments} {cut}")
+sys.exit(0 if counted and moments == {("exit", "IOIO"), ("steal", "thief"), ("entry", None)} and [(round(x["dur"] * 1000), x["args"]["cycles"]) for x in cut] == [(10, 45), (10, 30)] else f"{moments} {cut}")
 END
-ok $? "with exits and steal; a block that is cut has its length and its cycles, and those that the processor counted have no error"
+ok $? "with exits, entries and steal; a block that is cut has its length and its cycles, and those that the processor counted have no error"
 run blocks "$moments" && grep -qE ' Eq\.1 +p50\(LBR\) +p95\(LBR\) ' "$tmp/out"; ok $? "percentiles are by the processor's cycles where it has them"
 run blocks --json "$moments" && json 'd["estimator"]["percentiles"] == "lbr" and d["blocks"] and all(b["percentiles_by"] == "lbr" and b["cycles_cpi_error"] is None for b in d["blocks"])'
 ok $? "... and then nothing tells the error of equation 1"
-run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "9 web01 1 web02" ]; ok $? "branches of two domains are told apart"
+run branches "$moments" && [ "$(awk '$4 == "conditional" || $3 == "conditional" { print $2, $NF }' "$tmp/out" | xargs)" = "13 web01 1 web02" ]; ok $? "branches of two domains are told apart"
 run branches --json --domain web02 "$moments" && json '[(b["seen"], b["domain"]) for b in d["branches"]] == [(1, "web02"), (1, "web02")]'; ok $? "... and one of them is had alone"
-run annotate --domain web01 small "$moments" && grep -q '^small in prog, web01: 5 samples, ' "$tmp/out" &&
+run annotate --domain web01 small "$moments" && grep -q '^small in prog, web01: 7 samples, ' "$tmp/out" &&
 	run annotate --domain web01 --vcpu 0 small "$moments" && grep -q '^small in prog, web01: 4 samples, ' "$tmp/out" &&
-	run annotate --domain web01 --vcpu 1 small "$moments" && grep -q '^small in prog, web01: 1 samples, 100.00% of all$' "$tmp/out"
+	run annotate --domain web01 --vcpu 1 small "$moments" && grep -q '^small in prog, web01: 3 samples, 100.00% of all$' "$tmp/out"
 ok $? "annotate --vcpu has the samples of that vCPU alone"
 # of two guests with the same program: one file, with the branches of both
 bolt_branches() { run export --format bolt "$@" -o "$tmp/both" "$moments" && cat "$tmp"/both/*.preagg | awk '/^B/ { n += $4 } END { print n + 0 }'; rm -rf "$tmp/both"; }

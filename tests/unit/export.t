@@ -99,7 +99,7 @@ done
 # The time line of blocks is a trace, too
 if grep -q HAVE_CAPSTONE "$O/config.h"; then
 	"$O/tests/test_timeline" --capture "$tmp/gen" 2> "$tmp/err" && VMPROF_OBJCACHE=$tmp/gen/moments "$vmprof" timeline -o "$O/exports/moments.timeline" "$tmp/gen/moments/moments.vmprof" 2> "$tmp/err" &&
-		reads trace "$O/exports/moments.timeline" 6; ok $? "a time line is written and read, with all samples in guests"
+		reads trace "$O/exports/moments.timeline" 8; ok $? "a time line is written and read, with all samples in guests"
 else
 	skip "a time line is written and read" "vmprof was built without capstone"
 fi

@@ -4,8 +4,9 @@
 
 #include "blocks/timeline.h"
 
-/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles, since it was called */
-static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles)
+/* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles, since it was called.
+   @cut: branches beyond a VM entry */
+static void put_cut_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles, uint8_t cut)
 {
 	struct vmprof_sample s = gen_guest_sample(vm, tsc, cr3, 3, AT(0));
 	struct prog_branch b[VMPROF_LBR_MAX];
@@ -15,7 +16,12 @@ static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, uns
 		b[i] = (struct prog_branch){ i < runs ? AT(4) : AT(19), AT(0), cycles };
 	s.vcpu = vcpu;
 	gen_record(&g, &s, sizeof(s));
-	gen_lbr(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, b, runs + 1, 0);
+	gen_lbr_cut(&g, tsc, VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO_CYCLES, b, runs + 1, 0, cut);
+}
+
+static void put_runs(uint32_t vm, uint32_t vcpu, uint64_t tsc, uint64_t cr3, unsigned runs, uint64_t cycles)
+{
+	put_cut_runs(vm, vcpu, tsc, cr3, runs, cycles, 0);
 }
 
 static void put_moment(uint8_t mode, uint32_t flags, uint32_t vcpu, uint64_t tsc)
@@ -51,6 +57,8 @@ static void put_moments(void)
 	put_moment(VMPROF_MODE_OTHER_KERNEL, VMPROF_SF_STEAL, 0, 20300);
 	put_runs(GEN_VM, 0, 20400, PROG_CR3 + 0x5000, 1, 50);
 	put_runs(GEN_VM, 1, 20105, PROG_CR3, 1, 5000);		/* another vCPU's samples are not in its way */
+	put_cut_runs(GEN_VM, 1, 20200, PROG_CR3, 2, 30, 5);	/* the guest was entered before */
+	put_cut_runs(GEN_VM, 1, 20210, PROG_CR3, 2, 30, 5);	/* ... which was before the last sample, too */
 	put_runs(OTHER_VM, 0, 20500, PROG_CR3, 1, 50);
 	gen_records_flush(&g, 0, 20000, 20500);
 	gen_end(&g);
@@ -67,6 +75,8 @@ static void test_timeline(void **state)
 		{ 0, VMP_MOMENT_VMM, 20200 }, { 0, VMP_MOMENT_STEAL, 20300 },
 		{ 0, VMP_MOMENT_BLOCK, 20350, 50, 50 }, { 0, VMP_MOMENT_SAMPLE, 20400 },
 		{ 1, VMP_MOMENT_BLOCK, 15105, 5000, 5000 }, { 1, VMP_MOMENT_SAMPLE, 20105 },
+		{ 1, VMP_MOMENT_EDGE, 20140 }, { 1, VMP_MOMENT_BLOCK, 20140, 30, 30 }, { 1, VMP_MOMENT_BLOCK, 20170, 30, 30 },
+		{ 1, VMP_MOMENT_SAMPLE, 20200 }, { 1, VMP_MOMENT_BLOCK, 20200, 10, 30 }, { 1, VMP_MOMENT_SAMPLE, 20210 },
 	};
 	struct vmp_set_choice web01 = { .vcpu = -1, .pid = -1, .domain = "web01" };
 	const struct vmp_timeline_choice all = { .to_tsc = UINT64_MAX, .limit = 100 };
@@ -89,9 +99,9 @@ static void test_timeline(void **state)
 	}
 	assert_int_equal(i, sizeof(want) / sizeof(want[0]));
 	assert_int_equal(t->spans.nr, i);
-	assert_int_equal(t->samples, 7);
-	assert_int_equal(t->cut, 1);
-	assert_int_equal(t->left_out, 1);
+	assert_int_equal(t->samples, 9);
+	assert_int_equal(t->cut, 2);
+	assert_int_equal(t->left_out, 2);
 	vmp_timeline_destroy(t);
 }
 
