@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# short: yes
 # The VMCS: where there is none, or another one than was verified, nothing is read of it; and its
 # DEBUGCTL is lent our bits for branch records at each entry and has the guest's own again after
 # each exit. Bochs keeps no branches, so vmxtest calls what a session with them would. Bochs has the
