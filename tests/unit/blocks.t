@@ -322,7 +322,7 @@ export VMPROF_OBJCACHE=$tmp/binaries
 run timeline --output "$tmp/binaries.json" "$binaries" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q '^ *2 not used: outside of any mapping$' "$tmp/err"
 ok $? "vmprof timeline --output tells on standard error what was left out"
 export VMPROF_OBJCACHE=$tmp/moments
-run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(5, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
+run branches --calls --json "$moments" && json '[(c["seen"], c["to_function"], c["domain"]) for c in d["calls"]] == [(7, "small", "web01"), (1, "small", "web02")]'; ok $? "... who calls whom, too"
 run branches --sample 1 --domain web02 "$moments" && grep -q ' vCPU 0 of web02, process prog' "$tmp/out"; ok $? "... and so is a sample"
 export VMPROF_OBJCACHE=$tmp
 run branches "$capture"; ! grep -q web01 "$tmp/out"; ok $? "where there is one, no column is spent on it"
