@@ -7,6 +7,8 @@
 
 #include "blocks/lanes.h"
 
+#define MENDED_MAX	2.0	/* of the runs that windows show: where more are hidden, nobody knows how many */
+
 /* Cycles of one run of a unit's block, as far as they are known by now */
 LANES double cycles_of(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, const struct vmp_unit *u, unsigned int lane)
 {
@@ -73,6 +75,8 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 		shown(c, s, lanes, i, n);
 		steps(c, s, lanes, i, all);
 		tail = tail_of(c, u);
+		for (l = 0; l < lanes && m->shared[m->pairs.v[i].row]; l++)
+			all[l] = 0;	/* there they are no numbers of windows */
 		for (l = 0; l < lanes; l++) {
 			size_t to = (size_t)c->to[i] * lanes + l, row = (size_t)m->pairs.v[i].row * lanes + l;
 			double took = cycles_of(c, s, lanes, u, l), cycles = s->cut_cycles[row] * took, insns = s->cut_insns[row] * c->insns[i];
@@ -81,10 +85,12 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 			s->shown[to] += n[l];
 			s->missing[to] += missing;
 			s->windows[to] += all[l];
+			s->tail[to].shown += tail > 0 ? n[l] : 0;
+			s->tail[to].windows += tail > 0 ? all[l] : 0;
 			s->tail[to].insns += n[l] * tail;
 			s->tail[to].cycles += n[l] * tail * took;
 			s->tail[to].missing += missing * tail;
-			s->tail[to].windows += tail > 0 ? all[l] : 0;
+			s->tail[to].unknown += m->set->blocks.v[u->block].insns ? 0 : n[l];
 		}
 	}
 }
@@ -119,15 +125,27 @@ LANES double mended(double times, double missing, double samples, double windows
 
 /*
  * Where some runs from a start go on behind the common code, which samples of instructions in that say nothing of how many: those
- * behind it do.  Of runs with tails of several lengths the longer ones are missing, as their cycles have it.
+ * behind it do.  Return: so many times as many as windows show where there are @more of all, of the mean of such runs.
  */
-LANES double tail_mended(const struct vmp_tail *t, double period, double more, double cycles)
+LANES double tail_mended(const struct vmp_tail *t, double period, double more)
 {
 	const double expected = t->insns * more / period;
 
-	if (!(expected > 0) || !(t->samples > 0))
+	if (t->unknown > 0 || !(expected > 0) || !(t->samples > 0) || !(t->cycles > 0))
 		return 1;
-	return pow(mended(t->samples / expected, t->missing / t->insns, t->samples, t->windows), t->cycles > 0 ? cycles * t->insns / t->cycles : 1);
+	return mended(t->samples / expected, t->missing / t->insns, t->samples, t->windows);
+}
+
+/* Runs of one block among them: cuts hide the more of those the more cycles they take, but not more than there are twice */
+LANES double of_tail(const struct vmp_tail *t, double times, double cycles)
+{
+	return fmin(fmax(1 + (times - 1) * cycles * t->insns / t->cycles, 1 / MENDED_MAX), MENDED_MAX);
+}
+
+/* Runs of the start's other blocks: of all together there are no more for it */
+LANES double of_rest(const struct vmp_tail *t, double times, double shown)
+{
+	return shown > t->shown ? fmin(fmax((shown - times * t->shown) / (shown - t->shown), 1 / MENDED_MAX), MENDED_MAX) : 1;
 }
 
 /*
@@ -151,13 +169,15 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 			continue;
 		for (l = 0; l < lanes; l++) {
 			size_t at = (size_t)row * lanes + l;
-			double shown = s->shown[at], more;
+			const struct vmp_tail *t = &s->tail[at];
+			double shown = s->shown[at], more, tail;
 
 			if (!(shown > 0))
 				continue;
 			more = mended(s->x[at] / shown, s->missing[at] / shown, s->x[at] * c->m->common[u->start].insns / period, s->windows[at]);
-			if (tail_of(c, u) > 0)
-				more *= tail_mended(&s->tail[at], period, more, cycles_of(c, s, lanes, u, l));
+			tail = tail_mended(t, period, more);
+			if (tail != 1)
+				more *= tail_of(c, u) > 0 ? of_tail(t, tail, cycles_of(c, s, lanes, u, l)) : of_rest(t, tail, shown);
 			s->unit[(size_t)i * lanes + l] *= more;
 		}
 	}

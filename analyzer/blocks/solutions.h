@@ -14,10 +14,11 @@
 
 /* Of runs that go on behind the common code of their start, all of them: instructions behind it */
 struct vmp_tail {
-	double insns;		/* that shown runs have ... */
-	double cycles, missing;	/* ... times the cycles of such a run, and times the part of such runs that cuts may hide */
-	double windows;		/* steps that show any */
-	double samples;		/* of instructions */
+	double shown, windows;		/* such runs, and steps that show any */
+	double insns;			/* that these have ... */
+	double cycles, missing;		/* ... times the cycles of such a run, and times the part of such runs that cuts may hide */
+	double unknown;			/* runs of which it is not known whether they do */
+	double samples;			/* of instructions */
 };
 
 /* Of all groups, or some beside each other, each without one; lane by lane at every place of an array */
