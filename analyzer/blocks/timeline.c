@@ -63,11 +63,11 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 }
 
 /* Before the oldest block the guest was entered, if all are laid and the record ends for that. */
-static int lay_edge(struct work *w, const struct vmp_lbr *lbr, double at, const struct vmp_strip_span *sample)
+static int lay_edge(struct work *w, const struct vmp_set_sample *s, const struct vmp_lbr *lbr, double at, const struct vmp_strip_span *sample)
 {
 	struct vmp_strip_span edge = *sample;
 
-	if (!lbr->nr || !lbr->cut || lbr->flags & VMPROF_LBR_SWITCHED)
+	if (!lbr->nr || !lbr->cut || lbr->flags & VMPROF_LBR_SWITCHED || s->w.switched)
 		return 0;
 	edge.kind = VMP_MOMENT_EDGE;
 	edge.tsc = at;
@@ -101,7 +101,7 @@ static int lay_blocks(struct work *w, const struct vmp_set_sample *s, const stru
 		err = push(w, &b);
 	}
 	/* where the oldest branch's own block began is not in the record */
-	return err || i + 1 < keys.nr || (i < keys.nr && keys.raw[i].a) ? err : lay_edge(w, lbr, at, sample);
+	return err || i + 1 < keys.nr || (i < keys.nr && keys.raw[i].a) ? err : lay_edge(w, s, lbr, at, sample);
 }
 
 static int in_guest(struct work *w, const struct vmp_lbr_sample *ls, const struct vmp_set_sample *s,
