@@ -3,7 +3,7 @@
 # lab-only: yes
 # 13-blocks.sh - web01 with last branch records: blocks, loops, annotate, branches and the time line read them; a preset.
 . /src/tests/lab/cases/common.sh
-plan 35
+plan 36
 
 case_idle
 host_lbr=$(case_host_lbr)
@@ -101,6 +101,7 @@ read -r known untyped functions < <(jq -r '[.branches[] | select(.from_module | 
 at_least "branches of libquantum's are known by where they come from" "$known" 10
 is "... the code there tells of which type" "$untyped" 0
 is "... and by that alone" "$functions" -
+case_host_lbr_is "the host's registers of branch records are as they were before the first session"
 unlike "the kernel has nothing to complain about" "$(dmesg | grep -v 'WARNING: missing R[0-9A-Z]\+ value at ')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'
 finish

@@ -5,6 +5,7 @@
 # 14-block-code.sh - the code of blocks: the vdso's, a program's that was replaced, both kernels' and QEMU's; what is
 # known of blocks where others hold the counters.
 . /src/tests/lab/cases/common.sh
+. /src/tests/lab/cases/tiny.sh	# ringdump
 plan 35
 
 case_idle
@@ -92,7 +93,7 @@ rm -f $c
 case_guest_run web01 "/opt/burn/shor 33 600"
 ringdump hold 3 > /run/lab/held 2>&1 &
 holder=$!
-lab_wait 60 grep -q held /run/lab/held
+lab_wait 60 grep -q held /run/lab/held || bail "three counters are held" "$(cat /run/lab/held)"
 fails "start --cpi beside who holds counters" vmprof start --domain web01 --lbr any --cpi --output $c
 output=$(vmprof start --domain web01 --lbr any --output $c 2>&1) || bail "start --lbr any beside who holds counters" "$output"
 is "start --lbr any there says in a line what it goes without" "$(grep -c 'no samples of instructions, .* two counters more than are free .*no times, or, .* by branches alone, which can be far off' <<< "$output")" 1
@@ -116,4 +117,5 @@ case_host_lbr_is "the host's registers of branch records are as they were before
 # counters that were held are no complaint
 unlike "the kernel has nothing to complain about" "$(dmesg | grep -v -E 'WARNING: missing R[0-9A-Z]+ value at |perf gives no counter for the sampling event .error -16.')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'
+cd / && rm -rf "$work"
 finish

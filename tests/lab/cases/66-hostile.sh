@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 34
+plan 35
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -50,6 +50,7 @@ for seed in 1 2; do
 			"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 	else
 		at_least "... it was believed, and asked for objects" "$(lab_ssh web02 'grep -c "^asked" /tmp/liar.log')" 1
+		at_least "... its word of whose code it is was taken" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 300
 		is "... whose functions nothing has" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b" and .samples > 0 and .function != "[unknown]") | .side] | unique - ["guest_kernel"] | length')" 0
 	fi
 	for form in report "report --csv" "report --group-by process,cgroup"; do
