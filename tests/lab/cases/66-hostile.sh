@@ -50,8 +50,9 @@ for seed in 1 2; do
 			"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 	else
 		at_least "... it was believed, and asked for objects" "$(lab_ssh web02 'grep -c "^asked" /tmp/liar.log')" 1
-		at_least "... its word of whose code it is was taken" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 300
-		is "... whose functions nothing has" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b" and .samples > 0 and .function != "[unknown]") | .side] | unique - ["guest_kernel"] | length')" 0
+		# what is inferred of who runs hangs on all that an agent says
+		at_least "... what it sent instead is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
+		is "... and costs it its own names" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 0
 	fi
 	for form in report "report --csv" "report --group-by process,cgroup"; do
 		# shellcheck disable=SC2086
