@@ -149,8 +149,6 @@ static int count_sample(struct vmp_count *t, const struct vmp_kept_sample *s, ui
 	if (phase != VMP_NONE && cpi > 0)
 		add_phase(t, s, phase);
 	t->counts |= cpi > 0;
-	if (hit.weight && s->cut)
-		add64(&t->m->cuts[hit.row].n[s->group], hit.weight);
 	count_parts(t, s, hit.ended);
 	if (s->timed) {
 		t->phase = phase;
@@ -207,10 +205,33 @@ static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, con
 	return 0;
 }
 
+static void count_window(struct vmp_cuts *c, const struct vmp_kept_sample *s, const struct vmp_count_hit *h)
+{
+	const uint64_t steps = s->nr > h->ended ? (uint64_t)h->weight * (s->nr - h->ended) : 0;
+
+	c->windows.n[s->group] += h->weight;
+	c->steps.n[s->group] += steps;
+	c->cut.n[s->group] += s->cut ? h->weight : 0;
+	c->cut_steps.n[s->group] += s->cut ? steps : 0;
+}
+
+static void add_cuts(struct vmp_cuts *to, const struct vmp_cuts *from)
+{
+	int g;
+
+	for (g = 0; g < VMP_GROUPS; g++) {
+		add64(&to->windows.n[g], from->windows.n[g]);
+		add64(&to->steps.n[g], from->steps.n[g]);
+		add64(&to->cut.n[g], from->cut.n[g]);
+		add64(&to->cut_steps.n[g], from->cut_steps.n[g]);
+	}
+}
+
 /* Those of all samples of a row, in order of their units.  @row: room for them */
 static int count_row(struct vmp_count *t, const struct vmp_kept *kept, const struct vmp_count_hit *h, uint32_t nr,
 		     struct vmp_pairs *row, struct vmp_pairs *pairs)
 {
+	struct vmp_cuts cuts = { 0 };
 	uint32_t i;
 	int err = 0;
 
@@ -220,8 +241,10 @@ static int count_row(struct vmp_count *t, const struct vmp_kept *kept, const str
 			__builtin_prefetch(&kept->words.v[h[i + AHEAD].at]);
 			__builtin_prefetch((const char *)&kept->words.v[h[i + AHEAD].at] + LINE_BYTES);
 		}
+		count_window(&cuts, (const void *)&kept->words.v[h[i].at], &h[i]);
 		err = count_pairs(t, (const void *)&kept->words.v[h[i].at], &h[i], row);
 	}
+	add_cuts(&t->m->cuts[h->row], &cuts);
 	for (i = 0; i < row->nr; i++)
 		t->place[row->v[i].unit] = 0;
 	return err || !row->nr ? err : sort_row(pairs, row);

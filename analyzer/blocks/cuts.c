@@ -37,11 +37,37 @@ LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 		}
 	}
 	for (r = 0; r < m->rows; r++) {
-		without(s, lanes, m->cuts[r].n, n);
+		without(s, lanes, m->cuts[r].cut.n, n);
 		for (l = 0; l < lanes; l++) {
 			at = (size_t)r * lanes + l;
 			s->cut_cycles[at] = s->cut_cycles[at] > 0 ? n[l] / s->cut_cycles[at] : 0;
 			s->cut_insns[at] = s->cut_insns[at] > 0 ? n[l] / s->cut_insns[at] : 0;
+		}
+	}
+}
+
+/*
+ * Windows that were cut show the steps behind the VM entry, and not what ran before it: of what runs behind long blocks they show more than its
+ * part.  Return: by how much of what a row's windows show that may be, at most
+ */
+LANES void find_more(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	double windows[VMP_LANES], steps[VMP_LANES], cut[VMP_LANES], cut_steps[VMP_LANES];
+	unsigned int l;
+	uint32_t r;
+
+	for (r = 0; r < c->m->rows; r++) {
+		const struct vmp_cuts *of = &c->m->cuts[r];
+
+		without(s, lanes, of->windows.n, windows);
+		without(s, lanes, of->steps.n, steps);
+		without(s, lanes, of->cut.n, cut);
+		without(s, lanes, of->cut_steps.n, cut_steps);
+		for (l = 0; l < lanes; l++) {
+			double whole = windows[l] > cut[l] ? (steps[l] - cut_steps[l]) / (windows[l] - cut[l]) : INFINITY;
+			double hidden = cut[l] > 0 ? cut[l] * whole - cut_steps[l] : 0;
+
+			s->more[(size_t)r * lanes + l] = hidden > 0 ? 1 / (1 + steps[l] / hidden) : 0;
 		}
 	}
 }
@@ -83,7 +109,7 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 			double missing = n[l] * (cycles > insns ? cycles : insns);
 
 			s->shown[to] += n[l];
-			s->missing[to] += missing;
+			s->missing[to] += missing + n[l] * s->more[row];
 			s->windows[to] += all[l];
 			s->tail[to].shown += tail > 0 ? n[l] : 0;
 			s->tail[to].windows += tail > 0 ? all[l] : 0;
@@ -150,7 +176,7 @@ LANES double of_rest(const struct vmp_tail *t, double times, double shown)
 
 /*
  * A VM entry cuts the block that runs then: no window shows that run, and the longer blocks take the more of their
- * runs are missing.  How many cannot be told: entries come by the clock, by cycles, and by instructions.  But samples of
+ * runs are missing; what is behind such a block is shown all the same.  How many cannot be told: entries come by the clock, by cycles, and by instructions.  But samples of
  * instructions in a start's common code tell its runs, too, with an error of their own, and miss none; and those behind it how many of them go
  * on.  Of both, each counts by the other one's uncertainty.
  */
@@ -186,6 +212,7 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 LANES void mend_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	find_cuts(c, s, lanes);
+	find_more(c, s, lanes);
 	find_missing(c, s, lanes);
 	load_tails(c, s, lanes);
 	mend(c, s, lanes);

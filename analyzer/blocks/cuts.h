@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* cuts.h - runs of blocks that no window shows, as a VM entry cut them. */
+/* cuts.h - runs of blocks that windows show too few or too many of, as VM entries cut them. */
 #ifndef VMP_CUTS_H
 #define VMP_CUTS_H
 
 #include "blocks/solutions.h"
 
-/** vmp_cuts_mend() - Executions of units, with those that cuts hide; samples of instructions have told @s's rows. */
+/** vmp_cuts_mend() - Executions of units, with those that cuts hide, without those that cut windows have too many of; samples of instructions have told @s's rows. */
 void vmp_cuts_mend(const struct vmp_chain *c, struct vmp_solutions *s);
 
 #endif

@@ -44,6 +44,12 @@ struct vmp_groups {
 	uint64_t n[VMP_GROUPS];
 };
 
+/* Of a row, weighed as pairs are */
+struct vmp_cuts {
+	struct vmp_groups windows, steps;	/* of all samples in it ... */
+	struct vmp_groups cut, cut_steps;	/* ... and of those whose windows begin at a VM entry */
+};
+
 /** vmp_groups_without() - Their sum without one; VMP_GROUPS: of all. */
 static inline double vmp_groups_without(const struct vmp_groups *n, int group)
 {
@@ -92,7 +98,7 @@ struct vmp_measure {
 	uint32_t *phase_of_row;
 	uint8_t *shared;	/* by row: it is of several starts */
 	struct vmp_common *common;	/* by point */
-	struct vmp_groups *cuts;	/* by row: windows that begin at a VM entry, weighed as pairs are */
+	struct vmp_cuts *cuts;		/* by row */
 	struct vmp_groups *landings, *seconds;	/* by landing: samples of either event */
 	struct vmp_groups *missed;	/* by landing: of the first event's, those to which a mispredicted branch led */
 	struct vmp_cpi *cpi;		/* by block */

@@ -28,6 +28,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->x = calloc(rows, sizeof(*s->x));
 	s->cut_cycles = calloc(rows, sizeof(*s->cut_cycles));
 	s->cut_insns = calloc(rows, sizeof(*s->cut_insns));
+	s->more = calloc(rows, sizeof(*s->more));
 	s->shown = calloc(rows, sizeof(*s->shown));
 	s->missing = calloc(rows, sizeof(*s->missing));
 	s->windows = calloc(rows, sizeof(*s->windows));
@@ -39,8 +40,8 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->left = calloc(blocks, sizeof(*s->left));
 	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
 	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
-	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->shown || !s->missing ||
-	    !s->windows || !s->tail || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->more || !s->shown ||
+	    !s->missing || !s->windows || !s->tail || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -56,6 +57,7 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->x);
 	free(s->cut_cycles);
 	free(s->cut_insns);
+	free(s->more);
 	free(s->shown);
 	free(s->missing);
 	free(s->windows);

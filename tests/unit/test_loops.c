@@ -112,6 +112,35 @@ static const struct prog_run both_run = {
 	.period = 2503, .samples = 20000, .instructions = 2003, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1, .scatters = 1,
 };
 
+/* A VM entry at each sample: windows that it cut in the long block show how the loop was entered, and its first rounds */
+static void test_loop_behind_long(void **state)
+{
+	const struct prog_run run = {
+		.period = 40009, .samples = 20000, .instructions = 4003, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1, .leaves = 1,
+	};
+	const struct vmp_loop *l;
+	struct vmp_loops *loops;
+	int top, inner, latch;
+	double off;
+
+	(void)state;
+	top = prog_plain(&prog, 4, 1, 1);
+	prog.insn[top].function = "main";
+	inner = prog_plain(&prog, 6, 1, 2);
+	latch = prog_jump(&prog, PROG_COND, inner, 16, 0);
+	prog_plain(&prog, 200, 17, 17);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	loops = find_loops();
+	l = loop_at(loops, inner);
+	assert_non_null(l);
+	assert_int_equal(l->end, prog.insn[latch].addr);
+	off = l->trips / 16 - 1;
+	print_message("trips of a loop behind a long block: %+.2f %%, error %.2f %%\n", 100 * off, 100 * l->trips_error / l->trips);
+	assert_true(fabs(off) < 0.02);
+	vmp_loops_destroy(loops);
+}
+
 /* The test is at the bottom, and where it is entered; in an outer loop whose test never fails */
 static void test_loop_rotated(void **state)
 {
@@ -557,6 +586,7 @@ static void test_loops_resumed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_loop_behind_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
