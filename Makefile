@@ -163,24 +163,28 @@ $(O)/tests/fuzz_%: $(SRC)/tests/fuzz/fuzz_%.c $(core_obj)
 
 # What compares a capture with the emulator's exact counts; runs beside the emulator.
 judge_src := $(wildcard $(SRC)/tests/truth/*.c)
-$(O)/tests/judge: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h) $(core_obj)
+judge_obj := $(patsubst $(SRC)/%.c,$(O)/obj/%.o,$(judge_src))
+$(judge_obj): CPPFLAGS += -I$(SRC)
+-include $(judge_obj:.o=.d)
+$(O)/tests/judge: $(judge_obj) $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,judge)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $(judge_src) $(core_obj) $(LIBS) -lm
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lm
 # Its questions are put by tests, which hear what it says
-judge_parts := $(filter-out %/judge.c %/judge_blocks.c %/judge_loops.c %/pieces.c %/verdict.c,$(judge_src))
+judge_parts := $(filter-out %/judge.o %/judge_blocks.o %/judge_loops.o %/pieces.o %/verdict.o,$(judge_obj))
 $(O)/tests/test_judge: private LIBS := $(judge_parts) $(LIBS)
-$(O)/tests/test_judge_blocks: private LIBS := $(filter %/binomial.c %/pieces.c %/judge_loops.c,$(judge_src)) $(LIBS)
-$(O)/tests/test_judge_loops: private LIBS := $(filter %/pieces.c,$(judge_src)) $(LIBS)
-$(O)/tests/test_judge $(O)/tests/test_judge_blocks $(O)/tests/test_judge_loops: $(judge_src) $(wildcard $(SRC)/tests/truth/*.h)
+$(O)/tests/test_judge_blocks: private LIBS := $(filter %/binomial.o %/pieces.o %/judge_loops.o,$(judge_obj)) $(LIBS)
+$(O)/tests/test_judge_loops: private LIBS := $(filter %/pieces.o,$(judge_obj)) $(LIBS)
+$(O)/tests/test_judge $(O)/tests/test_judge_blocks $(O)/tests/test_judge_loops: $(judge_src) $(judge_obj) $(wildcard $(SRC)/tests/truth/*.h)
 # The same with one file of the analyzer broken
+analyzer_faults := $(shell grep -l '^. analyzer/' $(SRC)/tests/truth/broken/*.sed)
 $(O)/tests/judge-%: $(SRC)/tests/truth/broken/%.sed $(O)/tests/judge
 	$(call say,TEST,judge-$*)
 	$(Q)file=$$(sed -n '1s/^# //p' $<); sed -f $< $(SRC)/$$file > $@.c; ! cmp -s $@.c $(SRC)/$$file && \
-		$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -I$(SRC) -o $@ $@.c $(judge_src) \
+		$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $@.c $(judge_obj) \
 			$$(printf '%s\n' $(core_obj) | grep -v "/obj/$${file%.c}[.]o$$") $(LIBS) -lm
 .PHONY: judge
-judge: $(O)/tests/judge $(foreach f,timeless shifted hastened stretched overrun,$(O)/tests/judge-$(f))
+judge: $(O)/tests/judge $(foreach f,$(patsubst $(SRC)/tests/truth/broken/%.sed,%,$(analyzer_faults)),$(O)/tests/judge-$(f))
 
 # What makes a capture of the lab small enough for tests/golden.
 $(O)/tests/trim: $(SRC)/tests/golden/trim.c $(core_obj)

@@ -2,6 +2,7 @@
 /* join.c - resolve blocks and samples with the analyzer's model. */
 #include "join.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,7 @@ static int add_blocks(struct join *j, const struct vmp_hash *votes)
 struct samples {
 	struct join *j;
 	struct vmp_hash votes;
+	struct vmp_residence *known;	/* who was on a CR3 */
 	int voting;
 };
 
@@ -313,14 +315,28 @@ static int vote(struct samples *w, const struct vmprof_sample *s, const struct e
 	return vmp_hash_set(&w->votes, key, n ? *n + 1 : 1);
 }
 
-/* @o: the overflow that it is of, or NULL */
-static int count(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o)
+/* By what was found before, as reports have it */
+static int classify(const struct samples *w, const struct vmprof_sample *s, struct vmp_hit *hit)
 {
+	struct vmp_residence *r;
+	uint32_t vm;
+	int err;
+
+	if (!vmp_classify_known(w->j->model, w->known, s, hit, &r))
+		return 0;
+	err = vmp_model_add_vm(w->j->model, s->vm, &vm);
+	return err ? err : vmp_classify_known(w->j->model, w->known, s, hit, &r);
+}
+
+/* @o: the overflow that it is of, or NULL */
+static int count(const struct samples *w, const struct vmprof_sample *s, const struct exact_overflow *o)
+{
+	struct join *j = w->j;
 	struct vmp_hit hit;
 	uint32_t row;
 	int err;
 
-	err = vmp_classify(j->model, s, &hit);
+	err = classify(w, s, &hit);
 	if (err || (hit.kind != VMP_KIND_GUEST_KERNEL && hit.kind != VMP_KIND_GUEST_USER))
 		return err;
 	if (hit.kind == VMP_KIND_GUEST_USER && hit.who >= VMP_WHO_SAME && hit.who <= VMP_WHO_OTHER) {
@@ -385,21 +401,21 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	w->j->checks.samples++;
 	if (!o) {
 		w->j->checks.orphans++;
-		return count(w->j, s, NULL);
+		return count(w, s, NULL);
 	}
 	check(w->j, s, o, vm_of(w->j, o->ncr3, &w->votes));
 	err = host_sample(&w->j->host, w->j->model, s, o);
-	return err ? err : count(w->j, s, o);
+	return err ? err : count(w, s, o);
 }
 
 int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 {
-	struct samples w = { .j = j, .voting = 1 };
+	struct samples w = { .j = j, .voting = 1, .known = calloc(VMP_RESIDENCES, sizeof(*w.known)) };
 	uint32_t i;
 	int err;
 
 	*j = (struct join){ .model = m, .exact = x };
-	err = vmp_model_samples(m, on_sample, &w);
+	err = w.known ? vmp_model_samples(m, on_sample, &w) : -ENOMEM;
 	w.voting = 0;
 	for (i = 0; i < x->overflows.nr; i++)
 		x->overflows.v[i].taken = 0;
@@ -412,6 +428,7 @@ int join_create(struct join *j, struct vmp_model *m, struct exact *x)
 	threads_finish(&j->threads);
 	neighbours_finish(&j->neighbours);
 	vmp_hash_free(&w.votes);
+	free(w.known);
 	if (err)
 		join_free(j);
 	return err;

@@ -51,6 +51,7 @@
 #define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 43 were, of a guest alone on a pCPU */
+#define CPI_ERRORS	6	/* so many standard errors may the CPI that reports have be off; of chance alone the binomial test asks */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 
@@ -290,6 +291,15 @@ static int has_cpi(const struct join *j, const struct group *g)
 	return g->samples >= CPI_SAMPLES_MIN || g->cycles_at >= CPI_SAMPLES_MIN * j->model->pair.cycles;
 }
 
+/* Is the CPI that reports have further off than its samples explain? */
+static int is_cpi_off(const struct join *j, const struct group *g)
+{
+	const double cpi = vmp_weigh_cpi(j->model, g->samples, g->insn_samples);
+	const double off = cpi * (double)g->insns_at / (double)g->cycles_at - 1;
+
+	return !(fabs(off) <= CPI_ERRORS * sqrt(1 / (double)g->samples + 1 / (double)g->insn_samples));
+}
+
 /*
  * Of two events' samples of a function, those of cycles are a binomial share,
  * whatever the function's share of the time is: that tests their ratio, CPI.
@@ -310,7 +320,7 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 			continue;
 		n++;
 		p = binomial_test(g[i].samples + g[i].insn_samples, g[i].samples, cycles / (cycles + insns));
-		bad += p < level;
+		bad += p < level || is_cpi_off(j, &g[i]);
 		printf("  %10.3f %8.3f %9" PRIu64 " %9" PRIu64 " %9.2g %15.3f  %s\n",
 		       (double)g[i].cycles_at / (double)g[i].insns_at,
 		       vmp_weigh_cpi(j->model, g[i].samples, g[i].insn_samples), g[i].samples,

@@ -406,22 +406,22 @@ has '| vmprof | 10 | 700 | 10 | 2100 | 100 |'
 has '| vmprof --lbr any | 10 | 700 | 9 | 8000 | 0 |'
 # In one table
 has '| instructions a sample, by its parts | 2600 | 2600 | |'
-has "| ... its path in cycles, by the emulator's model of what instructions take: of the time at 1000 samples a second | 7500: 0.288 % | 7500: 0.288 % | 0.2 % is held in instructions; in this model's cycles, vmprof is above it, perf is above it |"
+has "| cycles of a sample's path in the kernel, by the emulator's model of what instructions take: of the time at 1000 samples a second | 7500: 0.288 % | 7500: 0.288 % | 0.2 % is held in instructions; in this model's cycles, vmprof is above it, perf is above it |"
 has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
 has "| the host module where no sample is taken, in a guest that reads its disk: instructions a #VMEXIT | 20, 2.0 % of the kernel's | | |"
-has "| ... with \`--lbr any\` | 40, 4.0 % of the kernel's | | |"
-has '| ... with the last branches, `--lbr any`: path and user code | 2400 | | |'
+has "| the host module where no sample is taken, in that guest, with \`--lbr any\`: instructions a #VMEXIT | 40, 4.0 % of the kernel's | | |"
+has '| instructions a sample, by its parts, with the last branches (`--lbr any`) | 2400 | | |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
-has '| ... with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
+has '| a sample of the host alone, all that ran more, with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 # as little as 600 instructions a second more than 0.2 % is not held
 has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 +- 0.000 % | 0.200 % | 0.2 %: no; the papers 1 % |'
-has '| ... by all that ran more, scaled from period 100000 | 0.008 +- 0.001 % | 0.008 +- 0.001 % |  |'
-has '| ... by all that ran more, scaled from period 100000 | 0.082 +- 0.006 % | 0.082 +- 0.006 % | 0.2 %: yes |'
-has "| ... the same with what comes by the emulated machine's clock while a run takes longer | 0.083 +- 0.006 % | 0.083 +- 0.006 % | |"
-has '| ... from an NMI to its IRET alone, of the guest'"'"'s samples and the host'"'"'s | 900 | 800 | |'
-has '| ... of the host alone; with perf by `perf record -a` | 700 | 700 | |'
-has '| ... by all that ran more, scaled from period 100000 | 0.329 +- 0.025 % | 0.326 +- 0.025 % |  |'
-has '| ... by all that ran more, scaled from period 100000 | 0.821 +- 0.062 % | 0.815 +- 0.062 % |  |'
+has '| slow-down at 100 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.008 +- 0.001 % | 0.008 +- 0.001 % |  |'
+has '| slow-down at 1000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.082 +- 0.006 % | 0.082 +- 0.006 % | 0.2 %: yes |'
+has "| slow-down at 1000 samples a second and pCPU, by all that ran more, with what comes by the emulated machine's clock while a run takes longer | 0.083 +- 0.006 % | 0.083 +- 0.006 % | |"
+has '| instructions a sample, from an NMI to its IRET alone, of the guest'"'"'s samples and the host'"'"'s | 900 | 800 | |'
+has '| instructions a sample, from an NMI to its IRET, of the host alone; with perf by `perf record -a` | 700 | 700 | |'
+has '| slow-down at 4000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.329 +- 0.025 % | 0.326 +- 0.025 % |  |'
+has '| slow-down at 10000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.821 +- 0.062 % | 0.815 +- 0.062 % |  |'
 has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition | 0.001 +- 0.000 % | has no agent | with 1000 samples 0.201 +- 0.000 % by parts, 0.083 +- 0.006 % by all that ran more: above 0.2 % |'
 has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition | 0.002 +- 0.000 % | has no agent | with 1000 samples 0.202 +- 0.000 % by parts, 0.084 +- 0.006 % by all that ran more: above 0.2 % |'
 has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1400 +- 50 | | |'
@@ -429,7 +429,7 @@ has '| processes a second, one after the other, without the agent and in a sessi
 has '| events of all these processes that the agent lost | 0 | | none: yes |'
 has '| bytes from the agent for a process; a second where none begins | 2000; 5 | | |'
 has "| longest time between two overflows of a pCPU, in sessions of 20, 120 s (a stop to store would be in it, and where the emulating machine stood still) | 0.20 s | | less than the papers' stops, 1.2 to 2.4 s: yes |"
-has "| ... the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 0 | | 0 s: yes; the papers stop 1.2 to 2.4 s |"
+has "| the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 0 | | 0 s: yes; the papers stop 1.2 to 2.4 s |"
 has '| overflows of these sessions that are in the file | 99.32 %, 10 lost | | 100 %: no; the papers have 96.1 to 97.3 % |'
 diff <(echo before; echo '<!-- driver: made by make bench-driver -->'; cat "$tmp/out"; echo '<!-- driver: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"
@@ -452,7 +452,7 @@ took perf-kvm-100000-2 200
 # and a stop of the counters
 echo '900 3000000 0' > "$tmp/run/within.cycles"
 driver
-has "| ... the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 900 | | 0 s: no; the papers stop 1.2 to 2.4 s |"
+has "| the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 900 | | 0 s: no; the papers stop 1.2 to 2.4 s |"
 has '| vmprof | 151 +- 3 | 791 +- 3 | 942 +- 6 | 1560 +- 600 |'
 grep -qx 'meanwhile[.] Runs of one recorder that took longer did 0[.]01 +- 0[.]00 million instructions a second more in the guest, 0[.]05 +- 0[.]00 in the host[.]' "$tmp/out"; ok $? "... how much that was is told"
 rm -r "$tmp/run"
@@ -466,7 +466,7 @@ rm "$tmp"/run/{none-2,vmprof-100000-2,perf-kvm-100000-2}.sums "$tmp"/run/process
 driver
 has '| vmprof | 194 +- - | 794 +- - | 988 +- - | 1000 +- - |'
 has '| session, one after the other | 20.0 +- - | 3850 +- - | 700 +- - | 4.0 | 0.5 | 2000 |'
-has '| ... by all that ran more, scaled from period 100000 | 0.076 +- - % | 0.075 +- - % | 0.2 %: not known |'
+has '| slow-down at 1000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.076 +- - % | 0.075 +- - % | 0.2 %: not known |'
 has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1350 +- -: not known | | |'
 # nothing that is to be held is missed: fewer instructions by the collector, and all overflows in the file
 rm -r "$tmp/run"

@@ -4,7 +4,7 @@
 # In short (make check-truth has more of it): what the profile says beside what truly ran: programs that take turns and recycle
 # each other's CR3. And the judge says no where the module or the analyzer is broken (tests/truth/broken).
 . /src/tests/truth/lib.sh
-truth_plan 3 6
+truth_plan 3 8
 TRUTH_TURNS=10
 
 truth_guest
@@ -17,6 +17,6 @@ lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 truth_judge turns --min 300
 truth_says inverted NO "" "guest and host have their exact share" "no sample is on the wrong side"
 truth_says turns NO timeless "functions have their exact share" "no sample is in a function that did not run"
-truth_says turns NO shifted "guest events lie within the printed bound"
-truth_says turns NO hastened "guest events lie within the printed bound"
+truth_says turns NO shifted "guest events lie within the printed bound" "the guests' clocks are exact within the printed bound"
+truth_says turns NO hastened "guest events lie within the printed bound" "the guests' clocks are exact within the printed bound"
 finish

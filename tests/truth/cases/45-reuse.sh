@@ -3,7 +3,7 @@
 # Few PIDs and few CR3s for many processes: what exited and what took its numbers over
 # are not mixed up. And the judge can say no.
 . /src/tests/truth/lib.sh
-truth_plan 4 2
+truth_plan 4 4
 
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
@@ -19,4 +19,6 @@ is "no sample of either is in the other one's function" \
 	"$(case_json "$runs"' | map(select(.function == "burn_a_work" and .process != "burn-a" or .function == "burn_b_work" and .process != "burn-b") | .samples) | add // 0')" 0
 truth_judge reuse --min 6000
 truth_says reuse NO timeless "functions have their exact share" "no sample is in a function that did not run"
+truth_says reuse NO stale "no sample is in a function that did not run"
+truth_says reuse NO last-owner "user code's task is of the process whose CR3 it was"
 finish
