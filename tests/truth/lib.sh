@@ -45,9 +45,10 @@ truth_stop()
 
 # truth_guest - web01 is up and no session runs. Its two vCPUs are pinned to the two
 # CPUs: then the last #VMEXIT of a CPU is that of the vCPU that is loaded there.
-# On a host that nobody emulates, every test of the case is skipped.
+# On a host that nobody emulates (LAB_OWN_HOST), every test of the case is skipped.
 truth_guest()
 {
+	[ -n "${LAB_EMULATOR_PORT:-}${LAB_OWN_HOST:-}" ] || bail "there is a port to the emulator"
 	if [ -z "${LAB_EMULATOR_PORT:-}" ]; then
 		while [ "$lab_tap_nr" -lt "$lab_tap_plan" ]; do
 			skip "exact counts" "only the emulator has them"
