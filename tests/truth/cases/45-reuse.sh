@@ -8,7 +8,7 @@ truth_plan 4 4
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
 case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 5; /opt/burn/burn-b 15; done"'
-ok "a session" truth_session reuse 6000 --period 60000
+ok "a session" truth_session reuse 9000 --period 60000
 lab_ssh web01 'pkill -x timeout; echo 32768 > /proc/sys/kernel/pid_max' > /dev/null 2>&1
 case_report /out/reuse.vmprof --by process
 runs='[.domains[0].rows[] | select(.process == "burn-a" or .process == "burn-b")]'

@@ -3,7 +3,6 @@
 # A task of the host takes turns with a vCPU that always wants to run: all its time is steal.
 . /src/tests/truth/lib.sh
 truth_plan 2 1
-TRUTH_TURNS=10
 
 truth_guest
 case_guest_run web01 'timeout 900 /opt/burn/burn-a 100000000'
