@@ -48,7 +48,7 @@ LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 
 /*
  * Windows that were cut show the steps behind the VM entry, and not what ran before it: of what runs behind long blocks they show more than its
- * part.  Return: by how much of what a row's windows show that may be, at most
+ * part.  How much of what a row's windows show that may be, at most: the steps by which its cut windows are shorter than its others, of all with these.
  */
 LANES void find_more(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
