@@ -1,241 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* points.c - addresses become points once. */
-#include "blocks/points.h"
+#include "blocks/objects.h"
+#include "blocks/order.h"
 
 #include <string.h>
-
-#include "model/hosttext.h"
-#include "model/scan.h"
-#include "util/big.h"
-#include "util/radix.h"
-#include "util/text.h"
-
-/* ---------------------------------------------------------------- contexts */
-
-static uint32_t kernel_kind(uint32_t kind)
-{
-	switch (kind) {
-	case VMP_KIND_GUEST_USER:
-		return VMP_KIND_GUEST_KERNEL;
-	case VMP_KIND_VMM_USER:
-		return VMP_KIND_VMM_KERNEL;
-	}
-	return kind;
-}
-
-static int find_context(struct vmp_points *p, const struct vmp_origin *from, uint32_t *out)
-{
-	struct vmp_context c = { .from = *from, .wanted = 1 };
-	uint64_t sum = vmp_hash_bytes(from, sizeof(*from));
-	uint32_t *i;
-
-	for (; (i = vmp_hash_find(&p->by_context, sum)); sum++) {
-		if (!memcmp(&p->contexts.v[*i].from, from, sizeof(*from))) {
-			*out = *i;
-			return 0;
-		}
-	}
-	*out = c.kernel = p->contexts.nr;
-	return vmp_vec_push(&p->contexts, c) || vmp_hash_set(&p->by_context, sum, *out) ? -ENOMEM : 0;
-}
-
-static int is_switch(const char *name)
-{
-	return !strncmp(name, "__switch_to", 11) || !strncmp(name, "switch_mm", 9);
-}
-
-/* Where the guest's kernel switches; of what has no symbols nothing is known */
-static int find_switches(struct vmp_points *p, uint32_t context)
-{
-	const struct vmp_origin *from = &p->contexts.v[context].from;
-	const struct vmp_symtab *t;
-	uint32_t i;
-
-	if (from->kind != VMP_KIND_GUEST_KERNEL || from->epoch == VMP_NONE)
-		return 0;
-	t = &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always;
-	for (i = 0; i < t->sym.nr; i++) {
-		struct vmp_switch s = { context, t->sym.v[i].start, t->sym.v[i].end };
-
-		if (is_switch(t->sym.v[i].name) && vmp_vec_push(&p->switches, s))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int vmp_points_context(struct vmp_points *p, const struct vmp_origin *from, uint32_t *out)
-{
-	struct vmp_origin kernel = {
-		.kind = kernel_kind(from->kind), .vm = from->vm, .epoch = from->epoch, .era = from->era,
-		.image = VMP_NONE,
-	};
-	uint32_t known = p->contexts.nr, k;
-	int err = find_context(p, &kernel, &k);
-
-	if (!err && k == known)
-		err = find_switches(p, k);
-	if (!err)
-		err = find_context(p, from, out);
-	if (!err)
-		p->contexts.v[*out].kernel = k;
-	return err;
-}
-
-/* ----------------------------------------------------------------- objects */
-
-/* No padding: it is hashed as bytes */
-struct object_key {
-	uint32_t vm, kernel, elf, file;
-};
-
-static int object_of(struct vmp_points *p, const struct vmp_object *new, uint32_t epoch, uint32_t *out)
-{
-	struct object_key key = { new->vm, new->kernel ? epoch + 1 : 0, new->elf, new->file };
-	uint64_t sum = vmp_hash_bytes(&key, sizeof(key));
-	const uint32_t *i;
-
-	for (; (i = vmp_hash_find(&p->by_object, sum)); sum++) {
-		const struct vmp_object *o = &p->objects.v[*i];
-
-		if (o->vm == new->vm && o->kernel == new->kernel && o->elf == new->elf && o->file == new->file) {
-			*out = *i;
-			return 0;
-		}
-	}
-	*out = p->objects.nr;
-	return vmp_vec_push(&p->objects, *new) || vmp_hash_set(&p->by_object, sum, *out) ? -ENOMEM : 0;
-}
-
-const struct vmp_kernel_copy *vmp_points_copy(const struct vmp_points *p, const struct vmp_object *o)
-{
-	return o->vm == VMP_NONE ? &p->m->host_copy : &p->m->vms.v[o->vm].copy;
-}
-
-/* What the session copied out of this kernel's memory */
-static int find_copy(struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
-{
-	const struct vmp_kernel_copy *c = vmp_points_copy(p, o);
-	char path[4096], boot[sizeof(c->boot_id)];
-	struct vmp_elf *e;
-	int err;
-
-	if (from->kind == VMP_KIND_GUEST_KERNEL &&
-	    (from->epoch == VMP_NONE ||
-	     strcmp(c->boot_id, vmp_text_hex(boot, p->m->vms.v[from->vm].boots.v[from->epoch].boot_id, 16))))
-		return 0;
-	err = vmp_objcache_path(path, sizeof(path), c->key);
-	if (!err)
-		err = vmp_elf_open(&e, path);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	if (vmp_vec_push(&p->copies, e)) {
-		vmp_elf_close(e);
-		return -ENOMEM;
-	}
-	o->code = e;
-	o->copy = 1;
-	o->flaw = VMP_FLAW_NONE;
-	return 0;
-}
-
-const struct vmp_symtab *vmp_points_ksyms(const struct vmp_points *p, const struct vmp_object *o)
-{
-	static const struct vmp_symtab none;
-
-	if (o->vm == VMP_NONE)
-		return &p->m->host_ksyms;
-	return o->file == VMP_NONE ? &none : &p->m->vms.v[o->vm].boots.v[o->file].kernel.always;
-}
-
-/* Was it made when all of the session was over?  Then only what has been there all the time is what ran. */
-static int has_lasted(const struct vmp_points *p, uint32_t object, uint64_t addr)
-{
-	const struct vmp_object *o = &p->objects.v[object];
-
-	return !o->copy || vmp_symtab_find(vmp_points_ksyms(p, o), addr);
-}
-
-/* A file is a kernel's code only if it fits what is known of where that has its functions. */
-static int find_code(struct vmp_points *p, const struct vmp_origin *from, struct vmp_object *o)
-{
-	int guest = from->kind == VMP_KIND_GUEST_KERNEL, err;
-	struct vmp_elf *file = guest ? p->kernel : p->host_kernel;
-
-	o->flaw = VMP_FLAW_NO_KERNEL;
-	if (!file)
-		return find_copy(p, from, o);
-	if (guest && from->epoch == VMP_NONE)
-		return 0;
-	err = vmp_kernel_compare(guest ? &p->m->vms.v[from->vm].boots.v[from->epoch].kernel.always : &p->m->host_ksyms,
-				 vmp_elf_symtab(file), &o->fit);
-	o->flaw = vmp_kernel_fits(&o->fit) ? VMP_FLAW_NONE : VMP_FLAW_OTHER_KERNEL;
-	o->slide = o->fit.slide;
-	o->code = o->flaw ? NULL : file;
-	return err;
-}
-
-/* Names of Linux since 5.8, one of which every such kernel has */
-static int has_asm_entries(const struct vmp_symtab *t)
-{
-	uint32_t i;
-
-	for (i = 0; i < t->sym.nr; i++)
-		if (!strcmp(t->sym.v[i].name, "asm_exc_page_fault"))
-			return 1;
-	return 0;
-}
-
-int vmp_points_entry(const struct vmp_points *p, uint32_t point)
-{
-	const struct vmp_point *x = &p->points.v[point];
-	const struct vmp_symbol *sym;
-	const struct vmp_object *o;
-
-	if (x->object == VMP_NONE || !p->objects.v[x->object].kernel)
-		return 0;
-	o = &p->objects.v[x->object];
-	sym = vmp_symtab_find(vmp_points_ksyms(p, o), x->addr);
-	if (!sym)
-		return 1;
-	if (strstr(sym->name, "entries_start"))
-		return 1;
-	return sym->start == x->addr && (!o->asm_entries || !strncmp(sym->name, "asm_", 4));
-}
-
-static int kernel_object(struct vmp_points *p, const struct vmp_origin *from, uint32_t module, uint32_t *out)
-{
-	int guest = from->kind == VMP_KIND_GUEST_KERNEL;
-	struct vmp_object o = {
-		.vm = guest ? from->vm : VMP_NONE, .kernel = 1, .file = guest ? from->epoch : VMP_NONE, .module = module,
-	};
-	uint32_t known = p->objects.nr;
-	int err = object_of(p, &o, from->epoch, out);
-
-	if (err || *out != known)
-		return err;
-	p->objects.v[known].asm_entries = has_asm_entries(vmp_points_ksyms(p, &o));
-	return find_code(p, from, &p->objects.v[known]);
-}
-
-/* File offset of an address whose file is not here */
-static uint64_t offset_of(const struct vmp_model *m, const struct vmp_origin *from, uint64_t addr, uint32_t *file)
-{
-	const struct vmp_host_map *h;
-	const struct vmp_map *map;
-
-	*file = VMP_NONE;
-	if (from->kind != VMP_KIND_GUEST_USER) {
-		h = vmp_host_map(vmp_host_proc(m, from->tgid), addr);
-		return h ? addr - h->start + h->pgoff : addr;
-	}
-	map = vmp_space_map(&m->vms.v[from->vm].space, from->image, from->version, addr);
-	if (!map)
-		return addr;
-	*file = map->file;
-	return addr - map->start + map->pgoff;
-}
-
-/* ------------------------------------------------------------------ points */
 
 static enum vmp_flaw flaw_of(enum vmp_why why)
 {
@@ -266,7 +34,7 @@ static int user_point(struct vmp_points *p, const struct vmp_origin *from, const
 	}
 	if (from->kind == VMP_KIND_GUEST_USER)
 		o.vm = from->vm;
-	offset = offset_of(p->m, from, out->seen, &o.file);
+	offset = vmp_object_offset(p->m, from, out->seen, &o.file);
 	o.code = p->m->elfs.v[place->elf - 1];
 	if (o.code) {
 		o.file = VMP_NONE;	/* files with one build-id are one */
@@ -276,7 +44,7 @@ static int user_point(struct vmp_points *p, const struct vmp_origin *from, const
 		out->flaw = VMP_FLAW_NO_FILE;
 		out->addr = offset;
 	}
-	return object_of(p, &o, 0, &out->object);
+	return vmp_objects_add(p, &o, 0, &out->object);
 }
 
 static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, struct vmp_point *out)
@@ -307,9 +75,9 @@ static int make_point(struct vmp_points *p, uint32_t context, uint64_t addr, str
 		out->flaw = VMP_FLAW_UNMAPPED;
 		return 0;
 	}
-	err = kernel_object(p, &from, place.module, &out->object);
+	err = vmp_objects_kernel(p, &from, place.module, &out->object);
 	/* its modules are not in the file */
-	if (!err && (!vmp_points_code(p, out->object, addr, &len) || !has_lasted(p, out->object, addr)))
+	if (!err && (!vmp_points_code(p, out->object, addr, &len) || !vmp_object_has_lasted(p, out->object, addr)))
 		out->flaw = p->objects.v[out->object].flaw ? p->objects.v[out->object].flaw : VMP_FLAW_NO_KERNEL;
 	return err;
 }
@@ -414,31 +182,6 @@ int vmp_points_find(struct vmp_points *p, uint32_t context, uint64_t addr, uint3
 	return err;
 }
 
-/* Two halves: elements, and room to sort them */
-static struct vmp_radix *room_to_sort(uint32_t nr)
-{
-	return vmp_big_alloc(2 * ((size_t)nr + 1) * sizeof(struct vmp_radix));
-}
-
-static struct vmp_radix *sort_half(struct vmp_radix *all, struct vmp_radix *half, uint32_t nr)
-{
-	return vmp_radix_sort(half, half == all ? all + nr : all, nr);
-}
-
-/* Numbers of addresses as values, in order of context and address.  @all: room_to_sort() */
-static struct vmp_radix *in_order_of_addresses(const struct vmp_points *p, struct vmp_radix *all)
-{
-	uint32_t nr = p->addresses.nr, i;
-	struct vmp_radix *v;
-
-	for (i = 0; i < nr; i++)
-		all[i] = (struct vmp_radix){ p->addresses.v[i].addr, i };
-	v = sort_half(all, all, nr);
-	for (i = 0; i < nr; i++)
-		v[i].key = p->addresses.v[v[i].value].context;
-	return sort_half(all, v, nr);
-}
-
 /* Some addresses one behind the other; @v: their numbers as values */
 static int resolve(struct vmp_points *p, const struct vmp_radix *v, unsigned int nr)
 {
@@ -472,29 +215,19 @@ static int resolve(struct vmp_points *p, const struct vmp_radix *v, unsigned int
 
 int vmp_points_resolve(struct vmp_points *p)
 {
-	struct vmp_radix *all = room_to_sort(p->addresses.nr), *v;
+	struct vmp_radix *all = vmp_order_room(p->addresses.nr), *v;
 	uint32_t i, left;
 	int err = 0;
 
 	if (!all)
 		return -ENOMEM;
-	v = in_order_of_addresses(p, all);
+	v = vmp_order_addresses(p, all);
 	for (i = 0; !err && i < p->addresses.nr; i += VMP_POINTS_TOGETHER) {
 		left = p->addresses.nr - i;
 		err = resolve(p, v + i, left < VMP_POINTS_TOGETHER ? left : VMP_POINTS_TOGETHER);
 	}
 	free(all);
 	return err;
-}
-
-/* -------------------------------------------------------------------- code */
-
-const uint8_t *vmp_points_code(const struct vmp_points *p, uint32_t object, uint64_t addr, size_t *len)
-{
-	const struct vmp_object *o = &p->objects.v[object];
-
-	*len = 0;
-	return o->code ? vmp_elf_code(o->code, addr - o->slide, len) : NULL;
 }
 
 int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint32_t *out)
@@ -504,122 +237,6 @@ int vmp_points_behind(struct vmp_points *p, uint32_t point, uint64_t bytes, uint
 	new.addr += bytes;
 	new.seen += bytes;
 	return add_point(p, &new, out);
-}
-
-static int cmp_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-struct sorting {
-	const struct vmp_points *p;
-	const uint32_t *ranks;	/* of strings */
-	const uint32_t *place;	/* by point, in the end */
-};
-
-static uint32_t vm_of(const struct vmp_points *p, uint32_t object)
-{
-	return object == VMP_NONE ? VMP_NONE : p->objects.v[object].vm;
-}
-
-/* Points at one address of one module */
-static int in_order(const void *pa, const void *pb, void *arg)
-{
-	const struct vmp_radix *x = pa, *y = pb;
-	const struct sorting *s = arg;
-	const struct vmp_point *a = &s->p->points.v[x->value], *b = &s->p->points.v[y->value];
-	int d = cmp_u64(s->ranks[a->function], s->ranks[b->function]);
-
-	d = d ? d : cmp_u64(a->object == VMP_NONE, b->object == VMP_NONE);
-	d = d ? d : cmp_u64(vm_of(s->p, a->object), vm_of(s->p, b->object));
-	return d ? d : cmp_u64(a->object, b->object);
-}
-
-/* Those of one key are in order of their addresses */
-static void sort_same(const struct sorting *s, struct vmp_radix *v, uint32_t nr)
-{
-	const struct vmp_point *points = s->p->points.v;
-	uint32_t i, end;
-
-	for (i = 0; i < nr; i = end) {
-		for (end = i + 1; end < nr && v[end].key == v[i].key && points[v[end].value].addr == points[v[i].value].addr; )
-			end++;
-		if (end - i > 1)
-			qsort_r(&v[i], end - i, sizeof(*v), in_order, (void *)s);
-	}
-}
-
-/* By module and address.  @all: room_to_sort() */
-static struct vmp_radix *in_order_of_modules(const struct sorting *s, struct vmp_radix *all)
-{
-	const struct vmp_point *points = s->p->points.v;
-	uint32_t nr = s->p->points.nr, i;
-	struct vmp_radix *v;
-
-	for (i = 0; i < nr; i++)
-		all[i] = (struct vmp_radix){ points[i].addr, i };
-	v = sort_half(all, all, nr);
-	for (i = 0; i < nr; i++)
-		v[i].key = s->ranks[points[v[i].value].module];
-	v = sort_half(all, v, nr);
-	sort_same(s, v, nr);
-	return v;
-}
-
-/* @place: filled */
-static struct vmp_point *ordered(const struct vmp_points *p, uint32_t *place)
-{
-	struct sorting s = { .p = p, .ranks = vmp_strings_ranks(&p->m->strings) };
-	struct vmp_radix *all = room_to_sort(p->points.nr), *from;
-	struct vmp_point *v = vmp_big_alloc(((size_t)p->points.nr + 1) * sizeof(*v));
-	uint32_t i;
-
-	if (!s.ranks || !all) {
-		free(v);
-		v = NULL;
-	}
-	from = v ? in_order_of_modules(&s, all) : NULL;
-	for (i = 0; v && i < p->points.nr; i++) {
-		v[i] = p->points.v[from[i].value];
-		place[from[i].value] = i;
-	}
-	free((void *)s.ranks);
-	free(all);
-	return v;
-}
-
-static void move_addresses(void *arg, uint32_t i, uint32_t to)
-{
-	const struct sorting *s = arg;
-	struct vmp_raw_address *v = s->p->addresses.v;
-
-	for (; i < to; i++)
-		v[i].point = s->place[v[i].point];
-}
-
-static void move_slots(void *arg, uint32_t i, uint32_t to)
-{
-	const struct sorting *s = arg;
-	struct vmp_slot *v = s->p->by_place.v;
-
-	for (; i < to; i++)
-		if (v[i].number)
-			v[i].number = s->place[v[i].number - 1] + 1;
-}
-
-int vmp_points_sort(struct vmp_points *p, uint32_t *place)
-{
-	struct vmp_point *v = ordered(p, place);
-	struct sorting s = { .p = p, .place = place };
-
-	if (!v)
-		return -ENOMEM;
-	free(p->points.v);
-	p->points.v = v;
-	p->points.room = p->points.nr + 1;
-	vmp_parallel_ranges(p->addresses.nr, vmp_scan_threads(), move_addresses, &s);
-	vmp_parallel_ranges(p->by_place.v ? p->by_place.mask + 1 : 0, vmp_scan_threads(), move_slots, &s);
-	return 0;
 }
 
 int vmp_points_init(struct vmp_points *p, struct vmp_model *m, const char *vmlinux, const char *host)
@@ -650,25 +267,4 @@ void vmp_points_deinit(struct vmp_points *p)
 	vmp_hash_free(&p->by_object);
 	vmp_slots_free(&p->by_place);
 	vmp_slots_free(&p->by_address);
-}
-
-/* By its bytes */
-int vmp_points_repeats(const struct vmp_points *p, uint32_t point)
-{
-	const struct vmp_point *x = &p->points.v[point];
-	const uint8_t *code;
-	size_t len, i;
-	int prefix = 0;
-
-	code = x->flaw || x->object == VMP_NONE ? NULL : vmp_points_code(p, x->object, x->addr, &len);
-	if (!code)
-		return 0;
-	for (i = 0; i < len && i < VMP_DECODE_BYTES; i++) {
-		if (code[i] == 0xf2 || code[i] == 0xf3)
-			prefix = 1;
-		else if (code[i] != 0x66 && code[i] != 0x67 && (code[i] & 0xf0) != 0x40)
-			return prefix && ((code[i] >= 0xa4 && code[i] <= 0xa7) || (code[i] >= 0xaa && code[i] <= 0xaf) ||
-					  (code[i] >= 0x6c && code[i] <= 0x6f));
-	}
-	return 0;
 }
