@@ -70,6 +70,8 @@ static long perf_call = SYS_perf_event_open;
 #undef PAGE
 #include "guest-agent/daemon/symbols.c"
 #include "guest-agent/daemon/hello.c"
+#include "guest-agent/daemon/carry.c"
+#include "guest-agent/daemon/requests.c"
 #include "guest-agent/daemon/session.c"
 
 static char complaint[512];		/* the last error in the agent's log */
