@@ -2,15 +2,20 @@
 /*
  * liar.c - an agent that speaks the protocol and lies, in the place of the real one.
  *
- *	liar PORT SEED SECONDS
+ *	liar PORT KIND SECONDS
  *
- * It says a session's messages with what a host must not believe (lengths, checksums, paths out of the root, escape
- * sequences, another guest's page tables and build-ids, objects without an end), answers what the host asks
- * with something else, and floods it with messages of every type that hold random bytes. It ends as an honest one does where
- * the host asks it to, and begins anew where the host comes again.
+ * all: it says a session's messages with what a host must not believe (lengths, checksums, paths out of the root, escape
+ * sequences, another guest's page tables, objects without an end), answers what the host asks
+ * with something else, and sends messages of every type that hold random bytes.
  *
- * With an even SEED it lies in what it sends of files alone: it says that it has no module, and tells where burn-b,
- * which must run, truly has its code; so the host believes it, finds samples there, and asks for the file.
+ * files: it lies in what it sends of files alone. It says that it has no module, and tells where burn-b, which must run,
+ * truly has its code, with the build-id of burn-a, which another guest runs; so the host believes it, finds samples there,
+ * and asks for the file.
+ *
+ * floods: each of its messages makes sense; there are as many as the host takes, of the kinds that cost it most: new
+ * processes, new places of the running task, and symbols of a kernel that begin anew with each.
+ *
+ * It ends as an honest agent does where the host asks it to, and begins anew where the host comes again.
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,7 +37,7 @@
 static struct vmp_frame_decoder in;
 static uint32_t seq;
 static int port;
-static int is_believed;		/* lies in files alone */
+static enum { ALL, FILES, FLOODS } kind;
 
 static void put(const void *data, size_t len)
 {
@@ -85,7 +90,8 @@ static void say_map(uint64_t cr3, uint32_t pid, uint64_t ino, const char *path, 
 	say(VMPROF_MSG_MAP, &m, sizeof(m), path, strlen(path));
 }
 
-static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *path)
+/* @build_id: 20 bytes, or NULL: some */
+static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *path, const uint8_t *build_id)
 {
 	struct vmprof_file f = {
 		.file = file, .ino = ino, .dev_major = 254, .dev_minor = 1, .bytes = bytes, .build_id_len = 20,
@@ -93,6 +99,8 @@ static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *pa
 	};
 
 	memset(f.build_id, (int)file, sizeof(f.build_id));
+	if (build_id)
+		memcpy(f.build_id, build_id, 20);
 	say(VMPROF_MSG_FILE, &f, sizeof(f), path, strlen(path));
 }
 
@@ -100,7 +108,7 @@ static void say_hello(void)
 {
 	const struct vmprof_hello h = {
 		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .tsc_khz = UINT32_MAX,
-		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = is_believed ? VMPROF_HELLO_NO_MODULE : 0,
+		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = kind == FILES ? VMPROF_HELLO_NO_MODULE : 0,
 	};
 
 	seq = 0;
@@ -144,8 +152,8 @@ static void say_files(void)
 	uint32_t i;
 
 	for (i = 1; i <= 7; i++)
-		say_file(i, i, i == 3 ? UINT64_MAX : 1ULL << (4 * i), EVIL_PATH);
-	say_file(UINT32_MAX, 1, 1, "/etc/shadow");
+		say_file(i, i, i == 3 ? UINT64_MAX : 1ULL << (4 * i), EVIL_PATH, NULL);
+	say_file(UINT32_MAX, 1, 1, "/etc/shadow", NULL);
 }
 
 static void say_symbols(void)
@@ -221,9 +229,28 @@ static void answer(const struct vmprof_get_object *ask)
 	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
 }
 
-/* burn-b, with a file of a number of its own for each of its mappings */
+/* The build-id of a program here: the bytes of its note.  Return: 20 bytes */
+static const uint8_t *build_id_of(const char *path)
+{
+	static const uint8_t note[] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };
+	static uint8_t bytes[4096];
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+	const uint8_t *at = memmem(bytes, len, note, sizeof(note));
+
+	if (f)
+		fclose(f);
+	if (!at || at + sizeof(note) + 20 > bytes + len) {
+		printf("%s has no build-id\n", path);
+		exit(1);
+	}
+	return at + sizeof(note);
+}
+
+/* burn-b, with a file of a number of its own for each of its mappings, the first of which is its own */
 static void say_burn(void)
 {
+	const uint8_t *build_id = build_id_of("/opt/burn/burn-a");
 	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = 1, .comm = "burn-b" };
 	unsigned long long start, end, pgoff, ino;
 	FILE *pids = popen("pidof -s burn-b", "r"), *maps;
@@ -251,26 +278,63 @@ static void say_burn(void)
 		m.pgoff = pgoff;
 		m.ino = ++file;
 		say(VMPROF_MSG_MAP, &m, sizeof(m), EVIL_PATH, sizeof(EVIL_PATH) - 1);
-		say_file(file, file, 30000, EVIL_PATH);
+		say_file(file, file, 30000, EVIL_PATH, file == 1 ? build_id : NULL);
 	}
 	if (maps)
 		fclose(maps);
 }
 
+/* The running task lies elsewhere each time, and always in the guest's memory */
+static void say_another_task(uint32_t nr)
+{
+	const struct {
+		struct vmprof_task_layout l;
+		struct vmprof_task_cpu cpu;
+	} t = {
+		.l = { .tsc = __rdtsc(), .linear_base = 0xffff888000000000, .linear_bytes = 256 << 20, .init_task = 0xffffffff82a00000,
+		       .init_task_gpa = 32 << 20, .flags_offset = 44, .pid_offset = 1400, .tgid_offset = 1404, .comm_offset = 1800,
+		       .kthread_flag = 0x200000, .nr_cpus = 1 },
+		.cpu = { .current_gpa = (32 << 20) + 8ULL * (nr % (1U << 20)) },
+	};
+
+	say(VMPROF_MSG_TASKS, &t, sizeof(t), NULL, 0);
+}
+
+static void flood(void)
+{
+	static uint32_t nr;
+	struct vmprof_proc p = { .tsc = __rdtsc(), .comm = "flood" };
+	const struct vmprof_ksyms k = { .total = 1 };
+	int i;
+
+	for (i = 0; i < 256; i++, nr++) {
+		p.pid = p.tgid = 1000 + nr;
+		p.cr3 = (1ULL << 30) + ((uint64_t)nr << 12);
+		say(VMPROF_MSG_FORK, &p, sizeof(p), NULL, 0);
+		if (i % 4 == 0)
+			say_another_task(nr);
+		if (i % 4 == 1)
+			say(VMPROF_MSG_KSYMS, &k, sizeof(k), &p.pid, 1);
+	}
+}
+
 static void lie(void)
 {
-	if (is_believed) {
-		say_token(VMPROF_MSG_SNAP_BEGIN, 1);
-		say_burn();
-		say_token(VMPROF_MSG_SNAP_END, 1);
-		return;
-	}
 	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
-	say_lengths();
-	say_tasks();
-	say_processes();
-	say_files();
-	say_symbols();
+	switch (kind) {
+	case ALL:
+		say_lengths();
+		say_tasks();
+		say_processes();
+		say_files();
+		say_symbols();
+		break;
+	case FILES:
+		say_burn();
+		break;
+	case FLOODS:
+		flood();
+	}
 	say_token(VMPROF_MSG_SNAP_END, 1);
 }
 
@@ -300,10 +364,10 @@ static int hear(int runs)
 			answer(payload);
 		}
 		if (f.type == VMPROF_MSG_STOP) {
-			if (is_believed)
-				lie();
-			else
+			if (kind == ALL)
 				say_token(VMPROF_MSG_DONE, ~token->token);
+			else
+				lie();
 			say_token(VMPROF_MSG_DONE, token->token);
 			runs = 0;
 		}
@@ -313,18 +377,20 @@ static int hear(int runs)
 
 int main(int argc, char **argv)
 {
+	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [FLOODS] = "floods" };
 	time_t end;
 	int runs = 0;
 
 	if (argc != 4)
 		return 2;
+	while (strcmp(argv[2], kinds[kind]))
+		if (kind++ == FLOODS)
+			return 2;
 	port = open(argv[1], O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (port < 0) {
 		perror(argv[1]);
 		return 1;
 	}
-	srand((unsigned int)atoi(argv[2]));
-	is_believed = atoi(argv[2]) % 2 == 0;
 	setlinebuf(stdout);
 	end = time(NULL) + atoi(argv[3]);
 	vmp_frame_decoder_init(&in);
@@ -333,8 +399,10 @@ int main(int argc, char **argv)
 
 		poll(&p, 1, runs ? 2 : 200);
 		runs = hear(runs);
-		if (runs && !is_believed)
+		if (runs && kind == ALL)
 			say_noise();
+		if (runs && kind == FLOODS)
+			flood();
 	}
 	return 0;
 }
