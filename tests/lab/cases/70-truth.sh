@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# short: yes
 # In short (make check-truth has more of it): what the profile says beside what truly ran: programs that take turns and recycle
 # each other's CR3. And the judge says no where the module or the analyzer is broken (tests/truth/broken).
 . /src/tests/truth/lib.sh
