@@ -250,13 +250,16 @@ struct prog_sim {
 	int stack[64], depth, start;
 };
 
-static inline uint32_t prog_chance(struct prog_sim *s)
+/* Some hundred million instructions are simulated: what does that looks after itself */
+#define PROG_QUICK	__attribute__((no_sanitize("address", "undefined"), optimize("O2")))
+
+PROG_QUICK static inline uint32_t prog_chance(struct prog_sim *s)
 {
 	s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t)(s->random >> 33) % 100;
 }
 
-static inline uint64_t prog_period(struct prog_sim *s, uint64_t period)
+PROG_QUICK static inline uint64_t prog_period(struct prog_sim *s, uint64_t period)
 {
 	if (!s->run->scatters)
 		return period;
@@ -264,7 +267,7 @@ static inline uint64_t prog_period(struct prog_sim *s, uint64_t period)
 	return 1 + (s->random >> 20) % (2 * period - 1);
 }
 
-static inline uint64_t prog_base(const struct prog_sim *s)
+PROG_QUICK static inline uint64_t prog_base(const struct prog_sim *s)
 {
 	return s->run->host ? s->run->host : PROG_BASE;
 }
@@ -301,7 +304,7 @@ static inline void prog_sample(struct prog_sim *s, unsigned type, int at)
 }
 
 /* Goes from the instruction @at to another one, or on */
-static inline int prog_step(struct prog_sim *s, int at)
+PROG_QUICK static inline int prog_step(struct prog_sim *s, int at)
 {
 	struct prog_insn *in = &s->p->insn[at];
 	int to = at + 1;
@@ -345,7 +348,7 @@ static inline int prog_step(struct prog_sim *s, int at)
 }
 
 /* Time goes by: samples of it find the processor at @at */
-static inline void prog_wait(struct prog_sim *s, uint32_t cycles, int at)
+PROG_QUICK static inline void prog_wait(struct prog_sim *s, uint32_t cycles, int at)
 {
 	s->cycles += cycles;
 	for (; s->next && s->next <= s->cycles && s->n < s->run->samples; s->next += prog_period(s, s->run->period), s->n++)
@@ -356,7 +359,7 @@ static inline void prog_wait(struct prog_sim *s, uint32_t cycles, int at)
  * An instruction, behind what a mispredicted branch before it costs.  A counter that overflows in it interrupts when it has been
  * retired: the sample is at the next one.  Return: which that is
  */
-static inline int prog_retire(struct prog_sim *s, int at)
+PROG_QUICK static inline int prog_retire(struct prog_sim *s, int at)
 {
 	uint32_t cost = s->p->insn[at].cost;
 
@@ -373,7 +376,7 @@ static inline int prog_retire(struct prog_sim *s, int at)
 	return at;
 }
 
-static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
+PROG_QUICK static inline void prog_simulate(struct gen *g, struct prog *p, const struct prog_run *run)
 {
 	struct prog_sim s = { .g = g, .p = p, .run = run, .random = run->seed + 1 };
 	int at = 0, i;
