@@ -4,7 +4,6 @@
 
 #include <linux/hash.h>
 #include <linux/spinlock.h>
-#include <linux/string.h>
 
 #include "compat/compat.h"
 
@@ -14,6 +13,7 @@
 /* What tells a file from others; unused: all 0 */
 struct file_key {
 	u64 ino;
+	u64 round;			/* in which it was told */
 	u32 generation;
 	u32 dev;
 	u32 kind;
@@ -37,9 +37,17 @@ static struct file_set {
 	u8 next;			/* the way that is given to another file next */
 } known[1 << SETS_BITS];
 
+/*
+ * To forget is to begin a new round: a lost event must not cost a walk over the table with interrupts off.
+ * What earlier rounds left is given away first, since a set's ways are given away in turn.  64 bits never
+ * come round: at one a nanosecond that takes 584 years.
+ */
+static u64 known_round = 1;
+
 static bool is_same(const struct file_key *a, const struct file_key *b)
 {
-	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev && a->kind == b->kind;
+	return a->ino == b->ino && a->round == b->round && a->generation == b->generation &&
+	       a->dev == b->dev && a->kind == b->kind;
 }
 
 /* The file's, or the oldest, which is the file's from now on */
@@ -57,7 +65,7 @@ static struct file_way *way_of(struct file_set *set, const struct file_key *key)
 	return way;
 }
 
-static bool was_told(const struct file_key *key, const struct file_state *now)
+static bool was_told(struct file_key *key, const struct file_state *now)
 {
 	struct file_set *set = &known[hash_64(key->ino ^ (u64)key->dev << 32, SETS_BITS)];
 	struct file_state *was;
@@ -65,6 +73,7 @@ static bool was_told(const struct file_key *key, const struct file_state *now)
 	bool told;
 
 	raw_spin_lock_irqsave(&known_lock, irq);
+	key->round = known_round;
 	was = &way_of(set, key)->state;
 	told = was->mtime_s == now->mtime_s && was->mtime_ns == now->mtime_ns && was->bytes == now->bytes;
 	*was = *now;
@@ -75,7 +84,7 @@ static bool was_told(const struct file_key *key, const struct file_state *now)
 bool vmpg_known_file(const struct inode *inode)
 {
 	const struct timespec64 mtime = vmpg_mtime(inode);
-	const struct file_key key = {
+	struct file_key key = {
 		.ino = inode->i_ino, .generation = inode->i_generation, .dev = inode->i_sb->s_dev,
 		.kind = KIND_FILE,
 	};
@@ -88,7 +97,7 @@ bool vmpg_known_file(const struct inode *inode)
 
 bool vmpg_known_vdso(bool is_32)
 {
-	const struct file_key key = { .generation = is_32, .kind = KIND_VDSO };
+	struct file_key key = { .generation = is_32, .kind = KIND_VDSO };
 
 	return was_told(&key, &(const struct file_state){ 0 });
 }
@@ -98,6 +107,6 @@ void vmpg_known_forget(void)
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&known_lock, irq);
-	memset(known, 0, sizeof(known));
+	known_round++;
 	raw_spin_unlock_irqrestore(&known_lock, irq);
 }

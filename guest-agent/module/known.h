@@ -21,7 +21,7 @@ bool vmpg_known_file(const struct inode *inode);
 /** vmpg_known_vdso() - The same of a process's vdso: one of 32 bits, or of 64. */
 bool vmpg_known_vdso(bool is_32);
 
-/** vmpg_known_forget() - No file was told.  Context: as above. */
+/** vmpg_known_forget() - No file was told.  Costs the same however many there are.  Context: as above. */
 void vmpg_known_forget(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * test_guest_known.c - the guest module's table of files that were told, compiled as it is: each once, again when it
- * was written or is another one, and after all was forgotten; of many the last.
+ * was written or is another one, and after all was forgotten, which costs the same however many there are; of many the last.
  */
 #include "kernel_shim.h"	/* first: headers of the system take what it makes of the kernel's, too */
 #include <setjmp.h>
@@ -73,11 +73,40 @@ static void test_many(void **state)
 	assert_in_range(known_nr, 500, WAYS << SETS_BITS);
 }
 
+/* To forget writes nothing to the table, however often: what is in it is not believed any more, and makes room first */
+static void test_forget(void **state)
+{
+	static const u64 rounds[] = { 1, 1ULL << 8, 1ULL << 16, 1ULL << 32, 1ULL << 48 };
+	static struct file_set before[ARRAY_SIZE(known)];
+	struct inode file = { .i_sb = &disk };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rounds); i++) {
+		for (file.i_ino = 1; file.i_ino <= 500; file.i_ino++)
+			assert_false(vmpg_known_file(&file));
+		for (file.i_ino = 1; file.i_ino <= 500; file.i_ino++)
+			assert_true(vmpg_known_file(&file));
+		memcpy(before, known, sizeof(known));
+		known_round += rounds[i] - 1;
+		vmpg_known_forget();
+		assert_memory_equal(before, known, sizeof(known));
+	}
+	/* full of old ones */
+	for (file.i_ino = 1; file.i_ino <= 5000; file.i_ino++)
+		assert_false(vmpg_known_file(&file));
+	vmpg_known_forget();
+	for (file.i_ino = 1; file.i_ino <= 500; file.i_ino++)
+		assert_false(vmpg_known_file(&file));
+	for (file.i_ino = 1; file.i_ino <= 500; file.i_ino++)
+		assert_true(vmpg_known_file(&file));
+}
+
 #define T(name) cmocka_unit_test_setup(name, forget)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { T(test_once), T(test_zeros), T(test_many) };
+	const struct CMUnitTest tests[] = { T(test_once), T(test_zeros), T(test_many), T(test_forget) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
