@@ -2,7 +2,9 @@
 /* task.c - a task as struct vmprof_proc; pids are those of the initial namespace. */
 #include "task.h"
 
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "compat/compat.h"
@@ -12,10 +14,12 @@
 void vmpg_task_fill(struct vmprof_proc *proc, const struct task_struct *task,
 		    const struct mm_struct *mm, u32 flags)
 {
-	u32 ppid;
+	u32 ppid = 0;
 
 	rcu_read_lock();
-	ppid = rcu_dereference(task->real_parent)->tgid;
+	/* one that was waited for has no parent any more, whose memory may be another's */
+	if (pid_alive(task))
+		ppid = rcu_dereference(task->real_parent)->tgid;
 	rcu_read_unlock();
 
 	memset(proc, 0, sizeof(*proc));
@@ -54,7 +58,7 @@ u32 vmpg_task_place(void *dst, u32 room, struct task_struct *task)
 	if (ret > 0)
 		len = min_t(size_t, ret, room - 1);
 	/* a part of it would be another one's name */
-	if (ret < 0 || (room && ret >= room)) {
+	if (ret < 0 || (room && (u32)ret >= room)) {
 		vmpg_lost(VMPROF_GLOST_PATH);
 		len = 0;
 	}

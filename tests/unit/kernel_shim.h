@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kernel_shim.h - what host-driver's files about branch records, Intel's VMCS, AMD's VMCB, perf's counters,
- * steal and the vCPU that runs, and the guest module's ring, events and known files take from the kernel, for user-space builds. The Makefile
+ * steal and the vCPU that runs, and the guest module's files take from the kernel, for user-space builds. The Makefile
  * makes each of the kernel's headers that they include of this one. A test defines the functions: processor,
  * MSRs, memory and perf are its own.
  */
@@ -290,7 +290,18 @@ struct delayed_work {
 #define delayed_work_pending(d)		READ_ONCE((d)->pending)
 #define schedule_delayed_work(d, ms)	((void)(ms), WRITE_ONCE((d)->pending, 1))
 #define cancel_delayed_work_sync(d)	((d)->pending = 0)
-#define msecs_to_jiffies(ms)		(ms)
+#define msecs_to_jiffies(ms)		((unsigned long)(ms))
+
+/* Who waits lets a tick go by, in which a test may do something */
+extern unsigned long jiffies;
+void kernel_sleep(void);
+#define cond_resched()			((void)0)
+#define wait_event_idle(w, cond)	while (!(cond)) kernel_sleep()
+#define wait_event_idle_timeout(w, cond, ticks) \
+	do { \
+		for (unsigned long end_ = jiffies + (ticks); !(cond) && (long)(end_ - jiffies) > 0; ) \
+			kernel_sleep(); \
+	} while (0)
 
 typedef struct { int taken; } raw_spinlock_t;
 
@@ -322,12 +333,44 @@ static inline u32 roundup_pow_of_two(u32 n)
 
 struct mm_struct;
 
+struct pid {
+	unsigned int level;
+	struct { int nr; } numbers[4];
+};
+
+struct signal_struct {
+	atomic_t live;
+};
+
 struct task_struct {
 	u32 tgid;
 	struct mm_struct *mm;
 	u32 pid;
 	int on_cpu, cpu;	/* it runs; where it is, or was last */
+	u32 flags;
+	char comm[16];
+	struct task_struct *real_parent;
+	struct pid *thread_pid;	/* NULL: released */
+	struct signal_struct *signal;
+	struct fs_struct *fs;
+	struct task_struct *next_process, *next_thread;
 };
+
+#define PF_KTHREAD		0x200000U
+#define pid_alive(task)		((task)->thread_pid != NULL)
+#define task_tgid(task)		((task)->thread_pid)
+#define rcu_read_lock()		((void)0)
+#define rcu_read_unlock()	((void)0)
+#define rcu_dereference(p)	(p)
+#define for_each_process(p)	for ((p) = kernel_processes(); (p); (p) = (p)->next_process)
+#define for_each_thread(p, t)	for ((t) = (p); (t); (t) = (t)->next_thread)
+#define task_lock(task)		((void)(task))
+#define task_unlock(task)	((void)(task))
+
+struct task_struct *kernel_processes(void);
+void get_task_struct(struct task_struct *task);
+void put_task_struct(struct task_struct *task);
+int vmpg_cgroup_path(struct task_struct *task, char *buf, size_t room);
 
 #define TASK_RUNNING		0U
 #define TASK_INTERRUPTIBLE	1U
@@ -347,9 +390,26 @@ int tracepoint_probe_unregister(struct tracepoint *tp, void *probe, void *data);
 #define check_trace_callback_type_sched_wakeup(probe)		((void)(probe))
 #define check_trace_callback_type_sched_migrate_task(probe)	((void)(probe))
 
-struct vm_area_struct {
-	unsigned long vm_flags;
+struct vm_operations_struct {
+	const char *(*name)(struct vm_area_struct *vma);
 };
+
+struct vm_area_struct {
+	unsigned long vm_flags, vm_start, vm_end, vm_pgoff;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+	const struct vm_operations_struct *vm_ops;
+};
+
+struct vma_iterator {
+	struct mm_struct *mm;
+	unsigned long at;
+};
+
+#define VMA_ITERATOR(name, mm, at)	struct vma_iterator name = { (mm), (at) }
+#define for_each_vma(vmi, vma)		while (((vma) = vma_next(&(vmi))))
+
+struct vm_area_struct *vma_next(struct vma_iterator *vmi);
 
 /* A file: what tells it from others, and when it was written */
 struct timespec64 {
@@ -366,7 +426,31 @@ struct inode {
 	u32 i_generation;
 	struct super_block *i_sb;
 	struct timespec64 mtime;
+	unsigned int i_nlink;
 };
+
+struct dentry {
+	struct inode *inode;
+	bool unlinked;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+};
+
+#define d_inode(dentry)		((dentry)->inode)
+#define d_unlinked(dentry)	((dentry)->unlinked)
+#define vmpg_file_path(file)	(&(file)->f_path)
+#define vmpg_file_inode(file)	((file)->f_path.dentry->inode)
+
+char *d_path(const struct path *path, char *buf, int room);
+void path_put(const struct path *path);
+void get_fs_root(struct fs_struct *fs, struct path *root);
+int scnprintf(char *buf, size_t room, const char *fmt, ...);
 
 #define i_size_read(inode)	((inode)->size)
 #define vmpg_mtime(inode)	((inode)->mtime)
@@ -378,12 +462,22 @@ struct linux_binprm {
 
 extern struct task_struct *current;
 
+#define VM_READ			1UL
+#define VM_WRITE		2UL
 #define VM_EXEC			4UL
+#define PAGE_SHIFT		12
+#define SZ_4G			(1ULL << 32)
+#define U32_MAX			(~0U)
 #define same_thread_group(a, b)	((a)->tgid == (b)->tgid)
 #define strscpy_pad(to, from, n)	((void)strncpy((to), (from), (n) - 1), (to)[(n) - 1] = 0)
 
 bool mmap_read_trylock(struct mm_struct *mm);
 void mmap_read_unlock(struct mm_struct *mm);
+struct mm_struct *get_task_mm(struct task_struct *task);
+void mmgrab(struct mm_struct *mm);
+void mmdrop(struct mm_struct *mm);
+bool mmget_not_zero(struct mm_struct *mm);
+void mmput_async(struct mm_struct *mm);
 void udelay(unsigned long us);
 void preempt_disable(void);
 void preempt_enable(void);
@@ -397,7 +491,10 @@ typedef struct { s64 counter; } atomic64_t;
 #define this_cpu_read(name)		(name)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 #define kvzalloc_node(n, gfp, node)	calloc(1, (n))
+#define kvzalloc(n, gfp)		calloc(1, (n))
+#define kvmalloc_array(nr, n, gfp)	calloc((nr), (n))
 #define kvfree(p)			free(p)
+#define cpu_to_le16(n)			(n)
 #define cpu_to_le32(n)			(n)
 #define le32_to_cpu(n)			(n)
 #define le16_to_cpu(n)			(n)
