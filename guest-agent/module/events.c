@@ -15,6 +15,8 @@
 #include "task.h"
 
 #define LOCK_PATIENCE_US	100	/* for an mm that somebody else has locked */
+/* A process may have a million mappings; one of them takes some 100 ns, with preemption off */
+#define LOOKS_MAX		16384
 
 /* Memory to build one record in: one per CPU, used with preemption off */
 struct scratch {
@@ -202,7 +204,7 @@ static bool walk_own_maps(struct scratch *s, struct vmpg_walk *walk)
 
 void vmpg_event_exec_done(void)
 {
-	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX };
+	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX, .look_max = LOOKS_MAX };
 	struct vmprof_proc *proc;
 	struct vmprof_map *map;
 	struct scratch *s;
@@ -235,7 +237,7 @@ void vmpg_event_exec_done(void)
 void vmpg_event_exit(bool last)
 {
 	u32 flags = last ? VMPROF_PROC_LAST : 0;
-	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX };
+	struct vmpg_walk walk = { .nr_max = VMPROF_EXIT_MAPS_MAX, .look_max = LOOKS_MAX };
 	struct vmprof_proc *proc;
 	struct scratch *s;
 
@@ -253,7 +255,7 @@ void vmpg_event_exit(bool last)
 	proc = (struct vmprof_proc *)s->payload;
 	walk.dst = s->payload + sizeof(*proc);
 	walk.room = sizeof(s->payload) - sizeof(*proc);
-	if (!walk_own_maps(s, &walk))
+	if (!walk_own_maps(s, &walk) || walk.more)
 		flags |= VMPROF_PROC_NO_MAPS;
 	vmpg_task_fill(proc, current, current->mm, flags);
 	proc->nr_maps = cpu_to_le32(walk.nr);

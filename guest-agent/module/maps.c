@@ -137,6 +137,7 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *mm,
 {
 	VMA_ITERATOR(vmi, mm, walk->next);
 	struct vm_area_struct *vma;
+	u32 looks = 0;
 	bool told;
 	int len;
 
@@ -146,12 +147,17 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *mm,
 	walk->told = true;
 	walk->anon = false;
 	for_each_vma(vmi, vma) {
+		if (looks++ == walk->look_max) {
+			walk->next = vma->vm_start;
+			walk->more = true;
+			return;
+		}
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		len = walk->nr == walk->nr_max ? -ENOSPC :
 		      vmpg_map_fill(view, vma, walk->dst + walk->bytes,
 				    walk->room - walk->bytes, &told);
-		if (len < 0 || walk->room - walk->bytes < ALIGN(len, 8)) {
+		if (len < 0 || walk->room - walk->bytes < ALIGN((u32)len, 8)) {
 			walk->next = vma->vm_start;
 			walk->more = true;
 			return;

@@ -45,11 +45,12 @@ struct vmpg_walk {
 	u8 *dst;
 	u32 room;
 	u32 nr_max;		/* mappings at most */
+	u32 look_max;		/* mappings that are looked at, executable or not, at most */
 	unsigned long next;	/* address to go on from; 0 at the start */
 	/* results */
 	u32 bytes;		/* written; each mapping padded to 8 */
 	u32 nr;
-	bool more;		/* did not all fit: go on from next */
+	bool more;		/* did not all fit, or were too many to look at: go on from next */
 	bool told;		/* all files behind them were told before */
 	bool anon;		/* there is one without a file */
 };

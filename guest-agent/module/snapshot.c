@@ -124,7 +124,7 @@ static int snap_mm(struct snapshot *snap, const struct found *f)
 		.tgid = f->task->tgid, .path = snap->path, .root = root_path(snap, f->task),
 	};
 	struct vmpg_walk walk = {
-		.dst = snap->maps, .room = sizeof(snap->maps), .nr_max = U32_MAX,
+		.dst = snap->maps, .room = sizeof(snap->maps), .nr_max = U32_MAX, .look_max = U32_MAX,
 	};
 	int ret = put_proc(snap, f);
 

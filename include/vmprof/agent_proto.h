@@ -227,7 +227,7 @@ struct vmprof_hello {
  */
 #define VMPROF_PROC_EXEC_DONE	(1U << 0)
 #define VMPROF_PROC_KTHREAD	(1U << 1)	/* kernel thread or idle task; cr3 0 or init's */
-#define VMPROF_PROC_NO_MAPS	(1U << 2)	/* EXIT: maps could not be read */
+#define VMPROF_PROC_NO_MAPS	(1U << 2)	/* EXIT: maps could not be read, or not all of them */
 #define VMPROF_PROC_LAST	(1U << 3)	/* EXIT: last thread of the process */
 
 struct vmprof_proc {
@@ -304,8 +304,9 @@ struct vmprof_file {
 /* Causes of loss in the guest; count since HELLO (not since the last LOST) */
 enum {
 	VMPROF_GLOST_RING	= 0,	/* module's ring was full */
-	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy: list of maps of an exit or exec (or, by /proc, of a process)
-					   not read; with the module each was told as a MAP, too */
+	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy, or had too many: list of maps of an exit or exec (or, by /proc,
+					   of a process) not read, or not to its end; with the module each was told
+					   as a MAP, too */
 	VMPROF_GLOST_PATH	= 2,	/* a path was longer than the limit: cut */
 	VMPROF_GLOST_PROTO	= 3,	/* frames from the host that made no sense */
 	VMPROF_GLOST_MISSED	= 4,	/* a probe was hit where it could not run */
