@@ -154,10 +154,14 @@ void vmpg_maps_walk(const struct vmpg_view *view, struct mm_struct *mm,
 		}
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
+		told = true;
 		len = walk->nr == walk->nr_max ? -ENOSPC :
 		      vmpg_map_fill(view, vma, walk->dst + walk->bytes,
 				    walk->room - walk->bytes, &told);
 		if (len < 0 || walk->room - walk->bytes < ALIGN((u32)len, 8)) {
+			/* it was asked for, and is not told now */
+			if (!told)
+				vmpg_known_forget();
 			walk->next = vma->vm_start;
 			walk->more = true;
 			return;

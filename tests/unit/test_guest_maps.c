@@ -160,11 +160,35 @@ static void test_all(void **state)
 	assert_int_equal(nr, NR_MAX / 100);
 }
 
+/* A file whose mapping finds no room was not told: nobody may take it for one that was */
+static void test_no_room(void **state)
+{
+	/* of the eleventh all but its path */
+	struct vmpg_walk walk = {
+		.dst = room, .room = 10 * ALIGN(sizeof(struct vmprof_map) + 9, 8) + sizeof(struct vmprof_map),
+		.nr_max = U32_MAX, .look_max = U32_MAX,
+	};
+
+	(void)state;
+	vmpg_maps_walk(&view, &mm, &walk);
+	assert_true(walk.nr == 10 && walk.more && walk.told);
+	assert_int_equal(forgotten, 0);
+	known_files = false;
+	vmpg_maps_walk(&view, &mm, &walk);
+	assert_true(walk.nr == 10 && walk.more && !walk.told);
+	assert_int_equal(forgotten, 1);
+	/* where no more are wanted nothing is asked */
+	walk.nr_max = 9;
+	vmpg_maps_walk(&view, &mm, &walk);
+	assert_true(walk.nr == 9 && walk.more);
+	assert_int_equal(forgotten, 1);
+}
+
 #define T(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { T(test_looks), T(test_all) };
+	const struct CMUnitTest tests[] = { T(test_looks), T(test_all), T(test_no_room) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
