@@ -17,7 +17,8 @@
  *   SNAPSHOT  begin to put SNAP_BEGIN, every process with its maps, and
  *             SNAP_END into the ring, between the events; returns at once.
  *             It waits for the reader where the ring is half full, so that it
- *             loses nothing and leaves room for events.  -EBUSY: one is being
+ *             loses nothing and leaves room for events; only a process whose
+ *             mappings stay locked goes without them (VMPROF_GLOST_MAPS).  -EBUSY: one is being
  *             made, -EINVAL: not started
  *   STOP      no more events; what is in the ring can still be read.  A
  *             snapshot that is not finished is given up

@@ -14,23 +14,30 @@
 #include <linux/dcache.h>
 #include <linux/err.h>
 #include <linux/fs_struct.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/mmap_lock.h>
 #include <linux/path.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/wait.h>
 
 #include "known.h"
+#include "lost.h"
 #include "maps.h"
 #include "probes.h"
 #include "task.h"
 
 #define TRIES_MAX	8	/* of a process that executes programs without end */
+#define LOCK_PATIENCE_MS	200	/* for an mm that somebody else has locked ... */
+#define LOCKS_PATIENCE_MS	2000	/* ... and for all of them: one dead file system may have many users */
 
 struct snapshot {
 	struct vmpg_ring *ring;
 	const bool *cancel;
+	unsigned long patience;		/* that is left for locks, jiffies */
 	char path[VMPG_PATH_ROOM];
 	char root[VMPG_PATH_ROOM];
 	u8 proc[sizeof(struct vmprof_proc) + sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX] __aligned(8);
@@ -117,7 +124,48 @@ static const char *root_path(struct snapshot *snap, struct task_struct *task)
 	return IS_ERR(s) ? NULL : s;
 }
 
-/* The caller has a reference to the mm itself, not to what it maps. */
+/*
+ * Who faults or maps on a file system that does not answer holds the lock for as long: for that, neither the
+ * other processes nor the end of the session can wait.
+ * Return: 0, -EBUSY, -ECANCELED.
+ */
+static int lock_maps(struct snapshot *snap, struct mm_struct *mm)
+{
+	const unsigned long begin = jiffies, patience = min(snap->patience, msecs_to_jiffies(LOCK_PATIENCE_MS));
+	int ret = 0;
+
+	while (!mmap_read_trylock(mm)) {
+		if (READ_ONCE(*snap->cancel))
+			ret = -ECANCELED;
+		else if (jiffies - begin >= patience)
+			ret = -EBUSY;
+		if (ret)
+			break;
+		wait_event_idle_timeout(snap->ring->room, READ_ONCE(*snap->cancel), 1);
+	}
+	snap->patience -= min(jiffies - begin, snap->patience);
+	return ret;
+}
+
+/* As many of the process's maps as fit into memory.  Return: 0, -ESTALE, -EBUSY, -ECANCELED. */
+static int read_maps(struct snapshot *snap, const struct vmpg_view *view, const struct found *f,
+		     struct vmpg_walk *walk)
+{
+	int ret;
+
+	/* the caller has a reference to the mm itself, not to what it maps */
+	if (!mmget_not_zero(f->mm))
+		return -ESTALE;
+	ret = lock_maps(snap, f->mm);
+	if (!ret) {
+		vmpg_maps_walk(view, f->mm, walk);
+		mmap_read_unlock(f->mm);
+	}
+	/* where the process has ended meanwhile, all that it mapped goes, and its AIO is waited for: not by us */
+	mmput_async(f->mm);
+	return ret;
+}
+
 static int snap_mm(struct snapshot *snap, const struct found *f)
 {
 	const struct vmpg_view view = {
@@ -129,18 +177,18 @@ static int snap_mm(struct snapshot *snap, const struct found *f)
 	int ret = put_proc(snap, f);
 
 	while (!ret) {
-		if (!mmget_not_zero(f->mm))
-			return -ESTALE;
-		mmap_read_lock(f->mm);
-		vmpg_maps_walk(&view, f->mm, &walk);
-		mmap_read_unlock(f->mm);
-		mmput(f->mm);
+		ret = read_maps(snap, &view, f, &walk);
+		if (ret)
+			break;
 		ret = put_maps(snap, &walk, f);
 		if (!walk.more)
 			break;
 		cond_resched();
 	}
-	return ret;
+	if (ret != -EBUSY)
+		return ret;
+	vmpg_lost(VMPROF_GLOST_MAPS);
+	return 0;
 }
 
 /* The thread of a process that has the mm: the leader may have ended already. */
@@ -162,7 +210,7 @@ static void find_mm(struct task_struct *leader, struct found *f)
 	get_task_struct(f->task);
 	rcu_read_unlock();
 	if (f->mm)
-		mmput(f->mm);
+		mmput_async(f->mm);
 }
 
 static void found_put(struct found *f)
@@ -266,6 +314,7 @@ int vmpg_snapshot_take(struct vmpg_ring *ring, u64 token, const bool *cancel)
 		return -ENOMEM;
 	snap->ring = ring;
 	snap->cancel = cancel;
+	snap->patience = msecs_to_jiffies(LOCKS_PATIENCE_MS);
 	ret = put_token(snap, VMPROF_MSG_SNAP_BEGIN, token);
 	if (!ret)
 		ret = snap_idle(snap);

@@ -11,6 +11,9 @@
  * @token:  Of SNAP_BEGIN and SNAP_END.
  * @cancel: Set (and @ring->room woken) to give up.
  *
+ * A process whose mappings somebody else keeps locked is told without them, which is counted: all such locks
+ * together are waited for no longer than two seconds.
+ *
  * Context: process, sleeps; no process is held meanwhile.
  * Return: 0, -ENOMEM, -ECANCELED.
  */

@@ -304,9 +304,9 @@ struct vmprof_file {
 /* Causes of loss in the guest; count since HELLO (not since the last LOST) */
 enum {
 	VMPROF_GLOST_RING	= 0,	/* module's ring was full */
-	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy, or had too many: list of maps of an exit or exec (or, by /proc,
-					   of a process) not read, or not to its end; with the module each was told
-					   as a MAP, too */
+	VMPROF_GLOST_MAPS	= 1,	/* an mm was busy, or had too many: list of maps of an exit or exec, or of a
+					   process in a snapshot, not read, or not to its end; what was mapped after
+					   START the module told as a MAP, too */
 	VMPROF_GLOST_PATH	= 2,	/* a path was longer than the limit: cut */
 	VMPROF_GLOST_PROTO	= 3,	/* frames from the host that made no sense */
 	VMPROF_GLOST_MISSED	= 4,	/* a probe was hit where it could not run */
