@@ -260,13 +260,18 @@ static void on_lines(struct vmp_jit *jit, struct vmp_jit_program *p, const struc
 		rest(p, r, now_ms);
 }
 
+static int is_gone(const struct vmp_read_answer *a)
+{
+	return a->status == -ENOENT || a->status == -ESRCH;
+}
+
 /* A process that is gone already is nobody's loss that could be told of, unless it was known. */
 static void on_begun(struct vmp_jit *jit, struct vmp_jit_program *p, const struct vmp_read_answer *a)
 {
 	p->begun = 1;
 	if (!a->status)
 		return;
-	jit->lost += p->offset || a->status == -ETIMEDOUT;
+	jit->lost += p->offset || !is_gone(a);
 	forget(jit, p);
 }
 

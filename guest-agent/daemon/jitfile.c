@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "jitdump.h"
+#include "lines.h"
 
 #define CLOCK_SLACK_NS	1000000000ULL	/* file systems and /proc round times */
 
@@ -30,21 +31,6 @@ void vmp_jit_file_close(struct vmp_jit_file *f)
 
 /* --------------------------------------------------- whose the map must be */
 
-static size_t read_proc(uint32_t tgid, const char *name, char *text, size_t size)
-{
-	char path[48];
-	size_t n;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tgid, name);
-	file = fopen(path, "re");
-	n = file ? fread(text, 1, size - 1, file) : 0;
-	if (file)
-		fclose(file);
-	text[n] = 0;
-	return n;
-}
-
 /* /proc/PID/status: the user, and the PID in the innermost of its namespaces.  Return: 1, or 0 */
 static int parse_status(struct vmp_jit_file *f, const char *text)
 {
@@ -56,6 +42,18 @@ static int parse_status(struct vmp_jit_file *f, const char *text)
 	while (end && end > pids && end[-1] != '\t')
 		end--;
 	return end && sscanf(end, "%" SCNu32, &f->own_pid) == 1;
+}
+
+/* What of it is asked for lies behind all groups of the process, of which there may be many.  Return: 0 or -errno */
+static int learn_status(struct vmp_jit_file *f)
+{
+	static const char *const wanted[] = { "Uid:\t", "NSpid:\t", NULL };
+	char path[48], text[1024];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", f->tgid);
+	err = vmp_lines_of(path, wanted, text, sizeof(text));
+	return err ? err : parse_status(f, text) ? 0 : -EBADMSG;
 }
 
 static uint64_t ns_of(clockid_t clock)
@@ -79,27 +77,40 @@ static int parse_stat(struct vmp_jit_file *f, const char *text)
 	return 1;
 }
 
+/* One line, which may begin with any name.  Return: 0 or -errno */
+static int learn_start(struct vmp_jit_file *f)
+{
+	static const char *const wanted[] = { "", NULL };
+	char path[48], text[2048];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", f->tgid);
+	err = vmp_lines_of(path, wanted, text, sizeof(text));
+	return err ? err : parse_stat(f, text) ? 0 : -EBADMSG;
+}
+
 static int is_its_own(struct vmp_jit_file *f, int ended, const struct stat *st)
 {
 	uint64_t written_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
-	char text[4096];
 
 	/* it may have become another user since */
-	if (!ended && read_proc(f->tgid, "status", text, sizeof(text)))
-		parse_status(f, text);
+	if (!ended)
+		learn_status(f);
 	return st->st_uid == f->uid && written_ns + CLOCK_SLACK_NS >= f->began_ns;
 }
 
 /* Now, while the process lives; it may be gone when its map is looked for. */
 int vmp_jit_file_meet(struct vmp_jit_file *f, uint32_t tgid)
 {
-	char text[4096];
+	int err;
 
 	f->dump = 0;
 	f->tgid = tgid;
-	if (!read_proc(f->tgid, "status", text, sizeof(text)) || !parse_status(f, text) ||
-	    !read_proc(f->tgid, "stat", text, sizeof(text)) || !parse_stat(f, text))
-		return -ESRCH;
+	err = learn_status(f);
+	if (!err)
+		err = learn_start(f);
+	if (err)
+		return err;
 	f->root = vmp_mapped_root(f->tgid);
 	return f->root < 0 ? f->root : 0;
 }

@@ -33,7 +33,7 @@ void vmp_jit_file_close(struct vmp_jit_file *f);
 
 /**
  * vmp_jit_file_meet() - Learn what leads to a program's map while the process lives; it may
- * be gone when its map is looked for.  Return: 0 or -errno.
+ * be gone when its map is looked for.  Return: 0, -ENOENT or -ESRCH (it is gone already), -errno.
  */
 int vmp_jit_file_meet(struct vmp_jit_file *f, uint32_t tgid);
 

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "clock.h"
+#include "lines.h"
 
 #define TASK_KTHREAD	0x00200000U	/* PF_KTHREAD in the flags of /proc/PID/stat */
 #define TASK_EXITING	0x00000004U	/* PF_EXITING: set before perf tells of the exit */
@@ -169,12 +170,16 @@ static void read_of(const char *pid, const char *what, char *text, size_t size)
 		fclose(f);
 }
 
+/* Of the many lines that either may have; nothing where the process has ended meanwhile */
 static uint32_t read_place(const char *pid, void *dst)
 {
-	char status[4096], cgroup[4096];
+	static const char *const nspid[] = { "NSpid:", NULL }, *const unified[] = { "0::", NULL };
+	char status[1024], cgroup[8192], path[64];
 
-	read_of(pid, "status", status, sizeof(status));
-	read_of(pid, "cgroup", cgroup, sizeof(cgroup));
+	snprintf(path, sizeof(path), "/proc/%.48s/status", pid);
+	vmp_lines_of(path, nspid, status, sizeof(status));
+	snprintf(path, sizeof(path), "/proc/%.48s/cgroup", pid);
+	vmp_lines_of(path, unified, cgroup, sizeof(cgroup));
 	return vmp_procfs_parse_place(status, cgroup, dst);
 }
 

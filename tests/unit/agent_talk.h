@@ -44,6 +44,7 @@ static inline ssize_t counted_write(int fd, const void *buf, size_t len)
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/jitfile.c"
 static char debug_root[] = "/tmp/vmprof-debug.XXXXXX";
 #define VMP_DEBUG_ROOT debug_root

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/out.c"
 #include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/jitfile.c"
 #include "guest-agent/daemon/jit.c"
 
@@ -652,6 +654,55 @@ static void test_proc_texts(void **state)
 	assert_false(parse_stat(&p, ""));
 }
 
+static void join_groups(void)
+{
+	static gid_t groups[600];
+	unsigned int i;
+
+	for (i = 0; i < 600; i++)
+		groups[i] = 4000000000U + i;
+	_exit(setgroups(600, groups) || pause());
+}
+
+/* A process's number in its namespace lies behind all of its groups */
+static void test_many_groups(void **state)
+{
+	pid_t member = fork();
+	char cmd[128];
+	int tries;
+
+	(void)state;
+	if (!member)
+		join_groups();
+	assert_true(member > 0);
+	snprintf(cmd, sizeof(cmd), "grep -q '^Groups:.*4000000599' /proc/%d/status", member);
+	for (tries = 0; geteuid() == 0 && system(cmd) && tries < 1000; tries++)
+		usleep(10000);
+	note(member, 5, VMPROF_MAP_ANON, "");
+	snprintf(other, sizeof(other), "/tmp/perf-%d.map", member);
+	write_at(other, 0, "1000 10 of many groups\n");
+	if (!geteuid())
+		assert_string_equal(hear_later(member, 5), "1000 10 of many groups\n");
+	die(member);
+	if (geteuid())
+		skip();			/* it takes root's rights to join them */
+	assert_int_equal(jit.lost, 0);
+}
+
+/* A process that lives, of which not all can be learnt, is a loss */
+static void test_cannot_be_met(void **state)
+{
+	(void)state;
+	note(child, 5, 0, "/memfd:x");
+	assert_int_equal(jit.nr, 1);
+	asked.what = VMP_READ_JIT_BEGIN;
+	asked.number = jit.program[0].slot;
+	answer = (struct vmp_read_answer){ .status = -EBADMSG };
+	vmp_jit_answer(&jit, &asked, &answer, &out, now_ms);
+	assert_int_equal(jit.nr, 0);
+	assert_int_equal(jit.lost, 1);
+}
+
 /* The child was killed: the next one begins anew with who lives, at the place where it was */
 static void test_child_was_killed(void **state)
 {
@@ -691,6 +742,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_after, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_dump, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_container, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_groups, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cannot_be_met, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_child_was_killed, setup, teardown),
 		cmocka_unit_test(test_proc_texts),
 	};

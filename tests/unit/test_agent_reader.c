@@ -25,6 +25,7 @@
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"
+#include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/jitfile.c"
 #include "guest-agent/daemon/worker.c"
 #include "guest-agent/daemon/reader.c"
