@@ -30,6 +30,7 @@ void vmp_worker_init(struct vmp_worker *w)
 	w->object = w->maps = -1;
 	w->object_number = 0;
 	w->tail = 0;
+	w->maps_error = -EIO;
 	for (i = 0; i < VMP_JIT_PROGRAMS; i++)
 		vmp_jit_file_init(&w->jit[i]);
 }
@@ -198,12 +199,16 @@ static int open_maps(struct vmp_worker *w, uint32_t tgid)
 
 	close_fd(&w->maps);
 	w->tail = 0;
+	w->maps_error = 0;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tgid);
 	w->maps = open(path, O_RDONLY | O_CLOEXEC);
 	return w->maps < 0 ? -errno : 0;
 }
 
-/* Fill the answer up; what follows the last whole line is kept for the next one. */
+/*
+ * Fill the answer up; what follows the last whole line is kept for the next one.  What ends the list before
+ * its end is told when all before it was.
+ */
 static int read_maps(struct vmp_worker *w, const struct vmp_read_request *q, struct vmp_read_answer *a)
 {
 	int ret = q->offset ? 0 : open_maps(w, q->m.tgid);
@@ -212,21 +217,25 @@ static int read_maps(struct vmp_worker *w, const struct vmp_read_request *q, str
 	ssize_t n = 1;
 
 	if (ret || w->maps < 0)
-		return ret ? ret : -ESRCH;
+		return ret ? ret : w->maps_error;
 	memcpy(text, w->tail_text, len);
 	while (n > 0 && VMP_READ_DATA - len >= VMP_WORKER_LINE_MAX) {
 		n = read(w->maps, text + len, VMP_READ_DATA - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
+	if (n < 0)
+		w->maps_error = -errno;
 	end = memrchr(text, '\n', len);
 	a->len = end ? (uint32_t)(end + 1 - text) : 0;
 	w->tail = len - a->len;
-	if (n <= 0 || w->tail > sizeof(w->tail_text)) {
+	if (n > 0 && w->tail > sizeof(w->tail_text))
+		w->maps_error = -EMSGSIZE;
+	if (n <= 0 || w->maps_error) {
 		close_fd(&w->maps);
 		w->tail = 0;
 	}
 	memcpy(w->tail_text, text + a->len, w->tail);
-	a->offset = w->maps >= 0;		/* there is more */
+	a->offset = w->maps >= 0 || w->maps_error;	/* there is more */
 	return 0;
 }
 

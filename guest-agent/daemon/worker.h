@@ -19,6 +19,7 @@ struct vmp_worker {
 	uint32_t object_number;	/* 0: none */
 	uint64_t object_bytes;
 	int maps;		/* /proc/TGID/maps that is being read, else -1 */
+	int maps_error;		/* why the rest of them is not read; at first: another child began with them */
 	size_t tail;		/* bytes of a line that was not whole */
 	char tail_text[VMP_WORKER_LINE_MAX];
 	struct vmp_jit_file jit[VMP_JIT_PROGRAMS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test_agent_proc.c - what the agent reads in /proc that is long. */
+/* test_agent_proc.c - what the agent reads in /proc that is long, or cannot be read to its end. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -137,12 +137,108 @@ static void test_groups_of_a_process(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* -------------------------------------------- maps that cannot be read to their end */
+
+static struct vmp_worker worker;
+static struct vmp_read_request request;
+static struct vmp_read_answer answer;
+static struct vmp_procfs procfs;
+
+/* What is read of it goes to the snapshot.  Return: mappings that it tells of */
+static int go_on(void)
+{
+	static struct vmp_procfs_msg msg;
+	int nr = 0;
+
+	while (vmp_procfs_ask(&procfs, &request)) {
+		vmp_worker_do(&worker, &request, &answer);
+		vmp_procfs_answer(&procfs, &answer);
+		while (next_map(&procfs, &msg))
+			nr++;
+	}
+	return nr;
+}
+
+/* The child has this open as the maps of a process, and some of them were read before */
+static void begin_with(int fd)
+{
+	memset(&procfs, 0, sizeof(procfs));
+	assert_int_equal(vmp_procfs_begin(&procfs, 1), 0);
+	procfs.tgid = 5;
+	procfs.maps = VMP_MAPS_MORE;
+	vmp_worker_init(&worker);
+	worker.maps = fd;
+	worker.maps_error = 0;
+}
+
+static void test_maps_whole(void **state)
+{
+	(void)state;
+	strcpy(text, "1000-2000 r-xp 00000000 08:01 5 /a\n2000-3000 r-xp 00000000 08:01 6 /b\n");
+	write_text();
+	begin_with(open(path, O_RDONLY | O_CLOEXEC));
+	assert_int_equal(go_on(), 2);
+	assert_int_equal(procfs.unread, 0);
+	vmp_procfs_end(&procfs);
+}
+
+/* An error behind some lines: they are told, and that there were more */
+static void test_maps_error(void **state)
+{
+	static const char line[] = "1000-2000 r-xp 00000000 08:01 5 /a\n2000-30";
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe2(fd, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(write(fd[1], line, strlen(line)), strlen(line));
+	begin_with(fd[0]);
+	assert_int_equal(go_on(), 1);
+	assert_int_equal(procfs.unread, 1);
+	vmp_procfs_end(&procfs);
+	assert_int_equal(worker.maps, -1);
+
+	/* another one's end is no loss; the child that had begun with it is gone: that is one */
+	begin_with(-1);
+	worker.maps_error = -ESRCH;
+	assert_int_equal(go_on(), 0);
+	assert_int_equal(procfs.unread, 0);
+	vmp_procfs_end(&procfs);
+	begin_with(-1);
+	vmp_worker_clear(&worker);
+	assert_int_equal(go_on(), 0);
+	assert_int_equal(procfs.unread, 1);
+	vmp_procfs_end(&procfs);
+	close(fd[1]);
+}
+
+/* A path in which each byte is written as four is longer than what is kept of a line */
+static void test_maps_long_line(void **state)
+{
+	size_t n = 0, i;
+
+	(void)state;
+	while (n < VMP_READ_DATA - 2 * VMP_WORKER_LINE_MAX)
+		n += (size_t)sprintf(text + n, "1000-2000 r-xp 00000000 08:01 5 /a\n");
+	n += (size_t)sprintf(text + n, "2000-3000 r-xp 00000000 08:01 6 /");
+	for (i = 0; i < VMPROF_PATH_BYTES_MAX; i++)
+		n += (size_t)sprintf(text + n, "\\012");
+	sprintf(text + n, "\n3000-4000 r-xp 00000000 08:01 7 /c\n");
+	write_text();
+	begin_with(open(path, O_RDONLY | O_CLOEXEC));
+	assert_true(go_on() > 600);
+	assert_int_equal(procfs.unread, 1);
+	vmp_procfs_end(&procfs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_too_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_groups_of_a_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_maps_whole, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_maps_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_maps_long_line, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
