@@ -46,6 +46,23 @@ static struct vmp_file *find(struct vmp_files *files, const struct vmp_msg_map *
 	return NULL;
 }
 
+/* Return: NULL where there is no room for it */
+static char *keep_path(struct vmp_files *files, const char *from, size_t len)
+{
+	char *path = files->path_bytes + len < VMP_FILES_PATHS_BYTES ? strndup(from, len) : NULL;
+
+	if (path)
+		files->path_bytes += strlen(path) + 1;
+	return path;
+}
+
+static void drop_path(struct vmp_files *files, char *path)
+{
+	if (path)
+		files->path_bytes -= strlen(path) + 1;
+	free(path);
+}
+
 static int grow(struct vmp_files *files)
 {
 	uint32_t room = files->room ? 2 * files->room : 256;
@@ -68,21 +85,13 @@ static uint32_t add(struct vmp_files *files, uint32_t *bucket, struct vmp_file *
 {
 	if (grow(files)) {
 		files->overflow++;
-		free(f->path);
+		drop_path(files, f->path);
 		return 0;
 	}
 	f->same_hash = *bucket;
 	files->file[files->nr++] = *f;
 	*bucket = files->nr;
 	return files->nr;
-}
-
-static char *path_of(struct vmp_files *files, const struct vmp_msg_map *map)
-{
-	char *path = strndup(map->path.p, map->path.len);
-
-	files->overflow += !path;
-	return path;
 }
 
 /* It waits to be looked at. */
@@ -108,18 +117,31 @@ static void note_new(struct vmp_files *files, const struct vmp_msg_map *map, uin
 	};
 	uint32_t handle;
 
-	f.path = path_of(files, map);
+	f.path = keep_path(files, map->path.p, map->path.len);
+	files->overflow += !f.path;
 	handle = f.path ? add(files, bucket_of(files, map), &f) : 0;
 	if (handle)
 		enqueue(files, handle);
+}
+
+/* Where there is no room for a path that is another one the mapping alone leads to the file, while its process lives. */
+static void change_path(struct vmp_files *files, struct vmp_file *f, const struct vmp_span *to)
+{
+	char *path;
+
+	if (strlen(f->path) == to->len && !memcmp(f->path, to->p, to->len))
+		return;
+	path = keep_path(files, to->p, to->len);
+	if (!path)
+		return;
+	drop_path(files, f->path);
+	f->path = path;
 }
 
 /* The last mapping that was seen is the way to open it, with the path that it has there. */
 static void note_known(struct vmp_files *files, struct vmp_file *f, const struct vmp_msg_map *map,
 		       enum vmp_files_heard heard, uint64_t now_ms)
 {
-	char *path;
-
 	f->start = map->start;
 	f->end = map->end;
 	f->tgid = map->tgid;
@@ -128,11 +150,7 @@ static void note_known(struct vmp_files *files, struct vmp_file *f, const struct
 	if (f->waits || (!f->unsure && !f->flags) ||
 	    (heard != VMP_FILES_FRESH && now_ms - f->checked_ms < VMP_FILES_CHECK_MS))
 		return;
-	path = path_of(files, map);
-	if (!path)
-		return;
-	free(f->path);
-	f->path = path;
+	change_path(files, f, &map->path);
 	f->checked_ms = now_ms;
 	f->unsure = 0;
 	f->asked_tsc = map->tsc;
@@ -234,7 +252,7 @@ void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp
 	/* that it cannot be opened any more does not undo what is known of it */
 	if (f.flags || (known->bytes == f.bytes && known->mtime_ns == f.mtime_ns && !known->flags))
 		return;
-	f.path = strdup(known->path);
+	f.path = keep_path(files, known->path, strlen(known->path));
 	f.since_tsc = known->asked_tsc;
 	if (f.path)
 		add(files, bucket_of(files, &same), &f);

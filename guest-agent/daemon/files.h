@@ -17,6 +17,7 @@
 #include "read.h"
 
 #define VMP_FILES_MAX		32768U		/* entries */
+#define VMP_FILES_PATHS_BYTES	(16U << 20)	/* of all paths: any user may map files with the longest ones */
 #define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this, where nobody says that it is as it was */
 
 struct vmp_file {
@@ -45,6 +46,7 @@ struct vmp_files {
 	struct vmp_file *file;		/* handle h is file[h - 1] */
 	uint32_t nr, room;
 	uint32_t sent;			/* the first this many were sent */
+	size_t path_bytes;		/* of all entries */
 	uint64_t overflow;		/* files that found no room */
 	uint32_t first_waiting, last_waiting;	/* handles */
 	uint32_t bucket[4096];		/* handles */

@@ -350,6 +350,50 @@ static void test_full(void **state)
 	assert_int_equal(files->overflow, 3);
 	assert_null(vmp_files_get(files, 0));
 	assert_null(vmp_files_get(files, VMP_FILES_MAX + 1));
+	assert_int_equal(files->path_bytes, 2 * VMP_FILES_MAX);
+}
+
+/* Paths as long as they can be: their bytes are bounded, too, and what finds no room is counted */
+static void test_full_of_paths(void **state)
+{
+	static char longest[VMPROF_PATH_BYTES_MAX];
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path), known = m;
+	uint64_t now_ms = 0;
+	size_t sum = 0;
+	uint32_t i, full;
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	note(files, &m, now_ms);
+	m.path = (struct vmp_span){ longest, sizeof(longest) - 1 };
+	for (i = 0; i < VMP_FILES_MAX; i++) {
+		m.ino++;
+		vmp_files_note(files, &m, VMP_FILES_UNSURE, now_ms);
+	}
+	full = files->nr;
+	assert_int_equal(full, 1 + (VMP_FILES_PATHS_BYTES - (strlen(path) + 1)) / sizeof(longest));
+	assert_in_range(files->path_bytes, VMP_FILES_PATHS_BYTES - sizeof(longest), VMP_FILES_PATHS_BYTES);
+	assert_int_equal(files->overflow, VMP_FILES_MAX - (full - 1));
+	while (vmp_files_ask(files, &request))
+		vmp_files_answer(files, request.number, &answer);
+
+	/* a known file goes on being looked at, by the way that was known, while there is no room for another one */
+	write_file(path, "other bytes");
+	known.path = (struct vmp_span){ longest, sizeof(longest) - 1 };
+	assert_int_equal(note(files, &known, now_ms += VMP_FILES_CHECK_MS), 1);
+	assert_string_equal(files->file[0].path, path);
+	/* ... and with a shorter one there is */
+	known.path = (struct vmp_span){ other, (uint32_t)strlen(other) };
+	rename(path, other);
+	write_file(other, "and others again");
+	assert_int_equal(note(files, &known, now_ms += VMP_FILES_CHECK_MS), 1);
+	assert_int_equal(files->nr, full + 2);
+	assert_string_equal(vmp_files_get(files, full + 2)->path, other);
+	for (i = 0; i < files->nr; i++)
+		sum += strlen(files->file[i].path) + 1;
+	assert_int_equal(files->path_bytes, sum);
+	vmp_files_clear(files);
+	assert_int_equal(files->path_bytes, 0);
 }
 
 int main(void)
@@ -366,6 +410,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_of_paths, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
