@@ -50,10 +50,11 @@ new_root()
 	cp -r "$work/now" "$work/next" "$root/packages"
 }
 
+# made_up_dkms SEPARATOR: between name and version, which DKMS 2 prints in another way than DKMS 3
 made_up_dkms()
 {
 	mkdir -p "$root/lib/modules/$kernel/build" "$root/usr/share/man/man1" &&
-	cat > "$root/usr/sbin/dkms" <<-'END' && chmod 755 "$root/usr/sbin/dkms"
+	sed "s|SEPARATOR|$1|" > "$root/usr/sbin/dkms" <<-'END' && chmod 755 "$root/usr/sbin/dkms"
 	#!/bin/sh
 	command=$1
 	while [ $# -gt 0 ]; do
@@ -63,7 +64,15 @@ made_up_dkms()
 	tree=/var/lib/dkms/$name
 	wrong() { echo "$command $name/$version: $*" >> /packages/dkms-complains; exit 1; }
 	case $command in
-	status) for v in "$tree"/*; do [ ! -e "$v" ] || echo "$name/${v##*/}: added"; done ;;
+	status)
+		for v in "$tree"/*; do
+			v=${v##*/} built=
+			[ -e "$tree/$v" ] || continue
+			for ko in /lib/modules/*/updates/dkms/$name.ko; do
+				[ ! -e "$ko" ] || ! grep -qx "$v" "$ko" || built=$(echo "$ko" | cut -d/ -f4)
+			done
+			echo "${name}SEPARATOR$v${built:+, $built, x86_64: installed}" | sed '/: /!s/$/: added/'
+		done ;;
 	add)
 		[ -e "/usr/src/$name-$version/dkms.conf" ] || wrong no sources
 		[ ! -e "$tree/$version" ] || wrong it is there
@@ -120,12 +129,12 @@ stays_in_use()
 	runs "... which is said, and what to do" grep -q "the loaded module vmprof is in use and stays; end the session and unload it: vmprof stop; rmmod vmprof" "$root/packages/said"
 }
 
-# life KIND INSTALL REMOVE LIST
+# life KIND SEPARATOR INSTALL REMOVE LIST
 life()
 {
-	local kind=$1 install=$2 remove=$3 list=$4 before
+	local kind=$1 install=$3 remove=$4 list=$5 before
 	runs "$kind: a copy of this root" new_root "$kind"
-	runs "... with a DKMS that is made up" made_up_dkms
+	runs "... with a DKMS that is made up" made_up_dkms "$2"
 	runs "... and modules that are, too" made_up_rmmod
 	before=$(everything)
 	runs "... installed" in_root sh -c "$install /packages/now/$kind/vmprof*"
@@ -165,8 +174,8 @@ drwx------ 0 0 /var/lib/vmprof/web01 "
 	umount "$root/proc" "$root"
 }
 # its database has none of Debian's packages, which vmprof requires
-life rpm "rpm -U --nodeps" "rpm -e vmprof vmprof-dkms" "rpm -qa 'vmprof*'"
-life deb "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null"
+life rpm ", " "rpm -U --nodeps" "rpm -e vmprof vmprof-dkms" "rpm -qa 'vmprof*'"
+life deb / "dpkg -i" "dpkg -P vmprof vmprof-dkms" "dpkg-query -W -f '\${Package}\n' 'vmprof*' 2> /dev/null"
 
 # --- the guest's packages, whose scripts have the real DKMS build for a kernel that is there, but does not run
 KVER=${KVER:-${LAB_KERNEL:-$kernel}}
