@@ -179,6 +179,7 @@ static void tick(struct vmp_session *s, uint64_t now_ns)
 	s->tick_ns = now_ns;
 	for (i = 0; i < s->nr_vms; i++) {
 		vmp_agent_tick(&s->vms[i]->agent, now_ns);
+		vmp_session_tick_tasks(s, s->vms[i]);
 		vmp_store_batch(s->vms[i]);
 	}
 	if (now_ns - s->round_ns >= ROUND_NS && s->phase <= VMP_SAMPLING)

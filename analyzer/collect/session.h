@@ -122,10 +122,17 @@ int vmp_session_setup(struct vmp_session *s);
 void vmp_session_instructions(struct vmp_session *s, const struct vmprof_config *config, const uint32_t *vms, uint32_t nr);
 /** vmp_session_add_vm() - A domain joins: its blocks are written, its agent is greeted. */
 int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm);
-/** vmp_session_tasks() - The driver gets what is known of where a guest keeps its tasks. */
-void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm);
 /** vmp_session_begin() - Sampling starts. Return: 0 or -errno, told. */
 int vmp_session_begin(struct vmp_session *s);
+
+/* looks.c: where guests keep their tasks. */
+
+/** vmp_session_tasks() - The driver gets what is known of that, unless it has it. */
+void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm);
+/** vmp_session_told_tasks() - The guest has told: the same, now or by the next tick. */
+void vmp_session_told_tasks(struct vmp_session *s, struct vmp_vm *vm);
+/** vmp_session_tick_tasks() - What waits for the tick. */
+void vmp_session_tick_tasks(struct vmp_session *s, struct vmp_vm *vm);
 
 /* watch.c: clocks, ports, new domains; what libvirt must be asked for comes by the helper. */
 

@@ -375,28 +375,12 @@ static void tell_started(const struct vmp_vm *vm)
 	vmp_vm_tell_no_module(vm, "runs");
 }
 
-void vmp_session_tasks(struct vmp_session *s, struct vmp_vm *vm)
-{
-	static struct vmp_tasks_plan plan;
-	enum vmp_tasks_state was = vm->tasks.state;
-	int err;
-
-	vm->tasks.state = vmp_tasks_plan(&vm->tasks, vm->dom.pid, vm->ram, vm->nr_ram, &plan);
-	if (vm->tasks.state == VMP_TASKS_UNTOLD)
-		vm->tasks.state = vmp_tasks_untold(&vm->agent);
-	if (vm->tasks.state != VMP_TASKS_ON && was != VMP_TASKS_ON)
-		return;
-	err = vmp_driver_tasks(&s->driver, &plan.ioc);
-	if (err && vm->tasks.state == VMP_TASKS_ON)
-		vm->tasks.state = err == -EOPNOTSUPP ? VMP_TASKS_DRIVER : VMP_TASKS_REFUSED;
-}
-
 static void take_tasks(void *arg, const struct vmp_msg_tasks *m)
 {
 	struct vmp_vm *vm = arg;
 
 	vmp_tasks_take(&vm->tasks, m);
-	vmp_session_tasks(vm->session, vm);
+	vmp_session_told_tasks(vm->session, vm);
 }
 
 static void agent_changed(void *arg)

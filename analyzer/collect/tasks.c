@@ -20,7 +20,8 @@ void vmp_tasks_take(struct vmp_tasks *t, const struct vmp_msg_tasks *told)
 	m = *told;
 	while (vmp_agent_msg_next_cpu(&m, &cpu[nr]))
 		nr++;
-	vmp_tasks_forget(t);
+	free(t->cpu);
+	t->unkept = 0;
 	t->told = m;
 	t->cpu = cpu;
 	t->nr_cpus = nr;
@@ -32,6 +33,7 @@ void vmp_tasks_forget(struct vmp_tasks *t)
 	t->cpu = NULL;
 	t->nr_cpus = 0;
 	t->unkept = 0;
+	t->heard = t->due = 0;
 }
 
 static int by_gpa(const void *pa, const void *pb)

@@ -38,6 +38,9 @@ struct vmp_tasks {
 	struct vmp_msg_task_cpu *cpu;	/* NULL: nothing was told */
 	uint32_t nr_cpus;
 	int unkept;			/* something was told, but could not be kept */
+	int heard;			/* the conversation has told once: what comes then waits for a tick ... */
+	int due;			/* ... as something does */
+	uint64_t given;			/* sum of what the driver has; 0: it does not look */
 };
 
 /** vmp_tasks_take() - Keep a TASKS; NULL: there was one that is not in the capture. */
