@@ -11,6 +11,7 @@
 
 #ifdef __KERNEL__
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
@@ -27,6 +28,7 @@ struct vmph_tasks {
 	struct vmprof_tasks_ram *ram;	/* told.nr_ram */
 	u64 nr;			/* no other tables have it, and none has 0 */
 	u32 span;		/* bytes of a task_struct, up to the last that is read */
+	struct rcu_head rcu;	/* it is freed when no NMI looks at it any more */
 };
 
 /* The task of a sample */

@@ -3,11 +3,12 @@
  * tasks.c - see tasks.h.
  *
  * A VM's tables are found by its slot in the table of chosen VMs.  They are
- * replaced as a whole; NMIs that still look at the old ones are waited for, as
- * RCU does for all code that cannot be preempted.
+ * replaced as a whole, and the old ones are freed when no NMI looks at them any
+ * more, as RCU knows of all code that cannot be preempted.  Nobody waits for that:
+ * the guest says when they are replaced.
  */
 #include <linux/atomic.h>
-#include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -18,51 +19,50 @@ static atomic64_t vmph_tasks_made;
 
 void vmph_tasks_destroy(struct vmph_tasks *tasks)
 {
+	kvfree(tasks);
+}
+
+/* One piece of memory, so that the kernel can free it later without code of ours. */
+static struct vmph_tasks *vmph_tasks_alloc(const struct vmprof_tasks *told)
+{
+	const size_t vcpus = told->nr_vcpus * sizeof(u64);
+	struct vmph_tasks *tasks = kvzalloc(sizeof(*tasks) + vcpus + told->nr_ram * sizeof(*tasks->ram),
+					    GFP_KERNEL_ACCOUNT);
+
 	if (!tasks)
-		return;
-	kvfree(tasks->current_hva);
-	kvfree(tasks->ram);
-	kfree(tasks);
+		return NULL;
+	tasks->told = *told;
+	tasks->current_hva = (u64 *)(tasks + 1);
+	tasks->ram = (struct vmprof_tasks_ram *)(tasks->current_hva + told->nr_vcpus);
+	tasks->nr = atomic64_inc_return(&vmph_tasks_made);
+	return tasks;
 }
 
 int vmph_tasks_create(const struct vmprof_tasks *told, struct vmph_tasks **out)
 {
 	struct vmph_tasks *tasks;
-	int err;
+	int err = -EFAULT;
 
 	if (!vmph_tasks_sane(told))
 		return -EINVAL;
 	*out = NULL;
 	if (!told->nr_vcpus)
 		return 0;
-	tasks = kzalloc(sizeof(*tasks), GFP_KERNEL_ACCOUNT);
+	tasks = vmph_tasks_alloc(told);
 	if (!tasks)
 		return -ENOMEM;
-	tasks->told = *told;
-	tasks->nr = atomic64_inc_return(&vmph_tasks_made);
-	tasks->current_hva = vmemdup_user(u64_to_user_ptr(told->vcpus),
-					  told->nr_vcpus * sizeof(*tasks->current_hva));
-	if (IS_ERR(tasks->current_hva)) {
-		err = PTR_ERR(tasks->current_hva);
+	if (copy_from_user(tasks->current_hva, u64_to_user_ptr(told->vcpus),
+			   told->nr_vcpus * sizeof(*tasks->current_hva)) ||
+	    copy_from_user(tasks->ram, u64_to_user_ptr(told->ram), told->nr_ram * sizeof(*tasks->ram)))
 		goto free_tasks;
-	}
-	tasks->ram = vmemdup_user(u64_to_user_ptr(told->ram), told->nr_ram * sizeof(*tasks->ram));
-	if (IS_ERR(tasks->ram)) {
-		err = PTR_ERR(tasks->ram);
-		goto free_current;
-	}
 	err = -EINVAL;
 	if (!vmph_tasks_take(tasks))
-		goto free_ram;
+		goto free_tasks;
 	*out = tasks;
 	return 0;
 
-free_ram:
-	kvfree(tasks->ram);
-free_current:
-	kvfree(tasks->current_hva);
 free_tasks:
-	kfree(tasks);
+	vmph_tasks_destroy(tasks);
 	return err;
 }
 
@@ -79,8 +79,7 @@ int vmph_tasks_set(struct vmph_session *session, u32 vm, struct vmph_tasks *task
 	old = rcu_replace_pointer(session->tasks[slot], tasks,
 				  lockdep_is_held(&session->lock));
 	if (old)
-		synchronize_rcu();
-	vmph_tasks_destroy(old);
+		kvfree_rcu(old, rcu);
 	return 0;
 }
 

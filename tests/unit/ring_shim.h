@@ -14,6 +14,10 @@ typedef __u32 u32;
 typedef __u64 u64;
 typedef __s64 s64;
 
+struct rcu_head {
+	void *next;
+};
+
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min(a, b)		((a) < (b) ? (a) : (b))
