@@ -22,6 +22,7 @@
 #define HELLO_NS	1000000000ULL
 #define UNASKED_VERSION	3		/* agents tell since then */
 #define KEPT_VERSION	6		/* ... leave out kernel symbols that we have */
+#define KSYMS_LINE	21		/* bytes of the shortest line of /proc/kallsyms */
 
 void vmp_agent_init(struct vmp_agent *a, uint64_t session, const struct vmp_agent_ops *ops,
 		    void *arg)
@@ -105,8 +106,10 @@ static void send_start(struct vmp_agent *a)
 
 	a->offer_bytes = 0;
 	a->ksyms_begun = 0;
-	if (a->kept)
+	if (a->kept) {
+		vmp_kept_store(a->kept);
 		vmp_kept_drop(a->kept);
+	}
 	if (!read_kept(a, &text, &len)) {
 		a->offer_bytes = len;
 		a->offer_crc = vmp_crc32c(0, text, len);
@@ -334,9 +337,11 @@ free_text:
 	free(text);
 }
 
-/* Return: 0, or -EBADMSG: a first piece that begins where we have nothing */
+/* Return: 0, or -EBADMSG: less than a line, or a first piece that begins where we have nothing */
 static int on_ksyms(struct vmp_agent *a, uint32_t seq, const struct vmp_msg_ksyms *m)
 {
+	if (m->total && m->total < KSYMS_LINE)
+		return -EBADMSG;
 	if (!a->ksyms_begun && m->offset) {
 		if (m->offset != a->offer_bytes)
 			return -EBADMSG;
@@ -465,6 +470,8 @@ void vmp_agent_tick(struct vmp_agent *a, uint64_t now_ns)
 	a->hello_budget_ns += gone_ns;
 	if (a->hello_budget_ns > VMP_AGENT_HELLOS * HELLO_NS)
 		a->hello_budget_ns = VMP_AGENT_HELLOS * HELLO_NS;
+	if (a->kept)
+		vmp_kept_store(a->kept);
 	if (a->fd >= 0 && a->hello_missed && a->hello_budget_ns >= HELLO_NS && !a->ending)
 		greet(a);
 	if (a->fd >= 0 && a->in.begin < a->in.end && now_ns - a->heard_ns > HALF_FRAME_NS) {

@@ -157,6 +157,7 @@ static void begin_fetching(struct vmp_session *s)
 				 s->vms[i]->dom.shown, DONE_PATIENCE_NS / 1000000000);
 		vmp_store_batch(s->vms[i]);
 		vmp_store_vm(s->vms[i]);
+		vmp_kept_store(&s->vms[i]->kept);
 	}
 	vmp_store_comms(s);
 	vmp_session_phase(s, VMP_FETCHING);

@@ -62,12 +62,30 @@ static size_t lasting_bytes(const char *text, size_t len)
 	return len;
 }
 
-static void store(const struct vmp_kept *k)
+/* Is it what lies there already?  Most texts of a boot differ only in what is not kept. */
+static int is_stored(const struct vmp_kept *k, size_t len)
 {
-	size_t len = lasting_bytes(k->text + BOOT_ID_BYTES, k->total);
+	size_t stored_len;
+	char *stored;
+	int same;
 
-	if (len)
+	if (vmp_kept_read(k, (const uint8_t *)k->text, &stored, &stored_len))
+		return 0;
+	same = stored_len == len && !memcmp(stored, k->text + BOOT_ID_BYTES, len);
+	free(stored);
+	return same;
+}
+
+void vmp_kept_store(struct vmp_kept *k)
+{
+	size_t len;
+
+	if (!k->text || k->got != k->total)
+		return;
+	len = lasting_bytes(k->text + BOOT_ID_BYTES, k->total);
+	if (len && !is_stored(k, len))
 		vmp_cache_put(k->key, k->text, BOOT_ID_BYTES + len);
+	vmp_kept_drop(k);
 }
 
 void vmp_kept_take(struct vmp_kept *k, const uint8_t boot_id[16], const struct vmp_msg_ksyms *m)
@@ -93,8 +111,4 @@ void vmp_kept_take(struct vmp_kept *k, const uint8_t boot_id[16], const struct v
 	memcpy(text, boot_id, BOOT_ID_BYTES);
 	memcpy(text + BOOT_ID_BYTES + k->got, m->text.p, m->text.len);
 	k->got += m->text.len;
-	if (k->got != k->total)
-		return;
-	store(k);
-	vmp_kept_drop(k);
 }

@@ -17,7 +17,8 @@
 
 struct vmp_kept {
 	char key[VMP_OBJKEY_MAX];	/* "" nothing is kept */
-	char *text;			/* what arrives: @got bytes behind the boot's id; NULL nothing */
+	char *text;			/* what arrives, or waits to be stored: @got bytes behind the boot's
+					   id; NULL nothing */
 	uint64_t got, total;
 };
 
@@ -31,8 +32,14 @@ void vmp_kept_init(struct vmp_kept *k, const char *uuid);
  */
 int vmp_kept_read(const struct vmp_kept *k, const uint8_t boot_id[16], char **text, size_t *len);
 
-/** vmp_kept_take() - A piece came.  The last one of a text puts that into the cache. */
+/** vmp_kept_take() - A piece came.  The first one of a text is the end of what came before. */
 void vmp_kept_take(struct vmp_kept *k, const uint8_t boot_id[16], const struct vmp_msg_ksyms *m);
+
+/**
+ * vmp_kept_store() - Put the text that came, if it is whole, into the cache, unless it is there.
+ * A guest says how often a text is whole: to be called as often as a file may be written for it.
+ */
+void vmp_kept_store(struct vmp_kept *k);
 
 /** vmp_kept_drop() - The text that arrives will not be whole. */
 void vmp_kept_drop(struct vmp_kept *k);

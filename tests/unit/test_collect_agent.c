@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/agent.h"
@@ -593,11 +594,19 @@ static void test_end_of_stream(void **state)
 /* ------------------------------------------------- kernel symbols that are kept */
 
 #define LASTING	"ffffffff81000000 T one\nffffffff81000010 t two\n"
+#define ANOTHER	"ffffffff81000000 T another\n"
 #define MADE	"ffffffff80000000 t bpf_prog_1\t[bpf]\n"
 #define MADE2	"ffffffff80000040 t tramp\t[__builtin__ftrace]\t40\n"
 
 static char *cache;
 static struct vmp_kept store_of[2];
+static int renames;		/* files that came into the cache, or anywhere */
+
+int rename(const char *from, const char *to)
+{
+	renames++;
+	return (int)syscall(SYS_rename, from, to);
+}
 
 static void symbols_piece(uint64_t offset, uint64_t total, const char *text)
 {
@@ -781,16 +790,59 @@ static void test_symbols_that_are_not_kept(void **state)
 	/* it was replaced, then removed, after START had told of it */
 	assert_int_equal(vmp_objcache_path(path, sizeof(path), store_of[0].key), 0);
 	begin_again(VMPROF_PROTO_VERSION, 1);
-	assert_int_equal(vmp_file_write(path, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0another text", 28), 0);
+	assert_int_equal(vmp_file_write(path, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" ANOTHER, 16 + strlen(ANOTHER)), 0);
 	symbols_piece(strlen(LASTING), strlen(LASTING), "");
 	assert_int_equal(agent.counts.ksyms_gone, 1);
 	assert_int_equal(symbols_len, 0);
 	begin_again(VMPROF_PROTO_VERSION, 1);
 	assert_int_equal(unlink(path), 0);
-	symbols_piece(12, 12, "");
+	symbols_piece(strlen(ANOTHER), strlen(ANOTHER), "");
 	assert_int_equal(agent.counts.ksyms_gone, 2);
 	assert_int_equal(symbols_len, 0);
 	assert_true(agent.ksyms_whole);		/* nothing more is waited for */
+}
+
+/* Whatever a guest says how often, its symbols are written once a tick, and only if they are others. */
+static void test_many_texts(void **state)
+{
+	char text[64];
+	int i, kept_before;
+
+	(void)state;
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	renames = 0;
+	kept_before = kept;
+	for (i = 0; i < 1000; i++)
+		symbols_piece(0, 1, i % 2 ? "a" : "b");
+	assert_int_equal(agent.counts.refused, 1000);	/* that is no line */
+	assert_int_equal(kept, kept_before);
+	for (i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "ffffffff81%06x T x\n", i);
+		symbols_piece(0, strlen(text), text);
+	}
+	assert_int_equal(kept, kept_before + 1000);
+	assert_true(agent.ksyms_whole);
+	assert_int_equal(renames, 0);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_crc, vmp_crc32c(0, text, strlen(text)));
+	assert_int_equal(renames, 1);
+
+	/* the same once more; the same in what lasts; another one */
+	symbols_piece(0, strlen(text), text);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, strlen(text));
+	strcat(text, MADE);
+	symbols_piece(0, strlen(text), text);
+	begin_again(VMPROF_PROTO_VERSION, 1);
+	assert_int_equal(renames, 1);
+	symbols_piece(0, strlen(LASTING), LASTING);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, strlen(LASTING));
+	assert_int_equal(renames, 2);
+
+	/* the next conversation begins before the tick */
+	symbols_piece(0, strlen(LASTING LASTING), LASTING LASTING);
+	say_hello_unasked();
+	say_hello(VMPROF_PROTO_VERSION);
+	assert_int_equal(renames, 3);
+	assert_int_equal(begin_again(VMPROF_PROTO_VERSION, 1).kept_bytes, strlen(LASTING LASTING));
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, connect_pair, close_pair)
@@ -805,7 +857,7 @@ int main(void)
 		T(test_talks_too_much), T(test_false_headers), T(test_hello_flood), T(test_keeps_no_more),
 		T(test_module_refuses), T(test_guest_goes_back), T(test_stop_without_agent), T(test_port_closed_by_guest),
 		T(test_end_of_stream), K(test_symbols_are_kept), K(test_many_symbols_are_kept),
-		K(test_symbols_of_others), K(test_symbols_that_are_not_kept),
+		K(test_symbols_of_others), K(test_symbols_that_are_not_kept), K(test_many_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

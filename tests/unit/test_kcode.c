@@ -385,6 +385,7 @@ static void begin_vm(const char *text)
 	memset(vm.agent.boot_id, 0x5a, 16);
 	vmp_kept_init(&vm.kept, vm.dom.uuid);
 	vmp_kept_take(&vm.kept, vm.agent.boot_id, &m);
+	vmp_kept_store(&vm.kept);
 	vmp_log_set(hear, NULL);
 }
 
