@@ -14,6 +14,7 @@ void vmp_bulk_init(struct vmp_bulk *bulk)
 void vmp_bulk_clear(struct vmp_bulk *bulk)
 {
 	bulk->first = bulk->nr = 0;
+	bulk->since_ms = bulk->due_ms = 0;
 }
 
 int vmp_bulk_request(struct vmp_bulk *bulk, const struct vmp_msg_get_object *request)
@@ -41,6 +42,7 @@ static void put_object(struct vmp_bulk *bulk, struct vmp_out *out, int status, u
 	};
 	struct iovec iov[2] = { { &msg, sizeof(msg) }, { (void *)data, len } };
 
+	bulk->since_ms = bulk->due_ms = 0;
 	/* what finds no room any more is asked for again */
 	if (vmp_out_put_bulk(out, VMPROF_MSG_OBJECT, iov, 2))
 		return;
@@ -50,7 +52,7 @@ static void put_object(struct vmp_bulk *bulk, struct vmp_out *out, int status, u
 		done_request(bulk);
 }
 
-int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out,
+int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vmp_out *out, uint64_t now_ms,
 		 struct vmp_read_request *r)
 {
 	const struct vmp_msg_get_object *req = &bulk->request[bulk->first];
@@ -58,7 +60,7 @@ int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vm
 	const struct vmp_file *file;
 	uint32_t debug;
 
-	while (bulk->nr && room > sizeof(struct vmprof_object)) {
+	while (bulk->nr && room > sizeof(struct vmprof_object) && now_ms >= bulk->due_ms) {
 		req = &bulk->request[bulk->first];
 		debug = req->file & VMPROF_OBJECT_DEBUG;
 		file = vmp_files_get(files, req->file & ~VMPROF_OBJECT_DEBUG);
@@ -67,6 +69,8 @@ int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vm
 			room = vmp_out_bulk_room(out);
 			continue;
 		}
+		if (!bulk->since_ms)
+			bulk->since_ms = now_ms;
 		vmp_files_object(file, req->file, r);
 		room -= sizeof(struct vmprof_object);
 		r->offset = req->offset;
@@ -76,11 +80,17 @@ int vmp_bulk_ask(struct vmp_bulk *bulk, const struct vmp_files *files, struct vm
 	return 0;
 }
 
-void vmp_bulk_answer(struct vmp_bulk *bulk, const struct vmp_read_request *r,
-		     const struct vmp_read_answer *a, struct vmp_out *out)
+int vmp_bulk_answer(struct vmp_bulk *bulk, const struct vmp_read_request *r, const struct vmp_read_answer *a,
+		    struct vmp_out *out, uint64_t now_ms)
 {
 	const struct vmp_msg_get_object *req = &bulk->request[bulk->first];
 
-	if (bulk->nr && req->file == r->number && req->offset == r->offset)
-		put_object(bulk, out, a->status, a->bytes, a->data, a->len);
+	if (!bulk->nr || req->file != r->number || req->offset != r->offset)
+		return 0;
+	if (vmp_read_is_late(a) && now_ms + VMP_READ_LATE_MS - bulk->since_ms < VMP_BULK_PATIENCE_MS) {
+		bulk->due_ms = now_ms + VMP_READ_LATE_MS;
+		return 1;
+	}
+	put_object(bulk, out, a->status, a->bytes, a->data, a->len);
+	return 0;
 }

@@ -95,17 +95,31 @@ static uint32_t add(struct vmp_files *files, uint32_t *bucket, struct vmp_file *
 }
 
 /* It waits to be looked at. */
-static void enqueue(struct vmp_files *files, uint32_t handle)
+static void enqueue(struct vmp_files *files, struct vmp_files_queue *q, uint32_t handle)
 {
 	struct vmp_file *f = &files->file[handle - 1];
 
 	f->waits = 1;
 	f->next_waiting = 0;
-	if (files->last_waiting)
-		files->file[files->last_waiting - 1].next_waiting = handle;
+	if (q->last)
+		files->file[q->last - 1].next_waiting = handle;
 	else
-		files->first_waiting = handle;
-	files->last_waiting = handle;
+		q->first = handle;
+	q->last = handle;
+}
+
+/* Return: its first, 0 none, or not yet */
+static uint32_t dequeue(struct vmp_files *files, struct vmp_files_queue *q, uint64_t now_ms)
+{
+	const uint32_t handle = q->first;
+	const struct vmp_file *f = handle ? &files->file[handle - 1] : NULL;
+
+	if (!f || f->due_ms > now_ms)
+		return 0;
+	q->first = f->next_waiting;
+	if (!q->first)
+		q->last = 0;
+	return handle;
 }
 
 static void note_new(struct vmp_files *files, const struct vmp_msg_map *map, uint64_t now_ms)
@@ -121,7 +135,7 @@ static void note_new(struct vmp_files *files, const struct vmp_msg_map *map, uin
 	files->overflow += !f.path;
 	handle = f.path ? add(files, bucket_of(files, map), &f) : 0;
 	if (handle)
-		enqueue(files, handle);
+		enqueue(files, &files->waiting, handle);
 }
 
 /* Where there is no room for a path that is another one the mapping alone leads to the file, while its process lives. */
@@ -154,7 +168,7 @@ static void note_known(struct vmp_files *files, struct vmp_file *f, const struct
 	f->checked_ms = now_ms;
 	f->unsure = 0;
 	f->asked_tsc = map->tsc;
-	enqueue(files, (uint32_t)(f - files->file) + 1);
+	enqueue(files, &files->waiting, (uint32_t)(f - files->file) + 1);
 }
 
 void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, enum vmp_files_heard heard,
@@ -209,18 +223,15 @@ void vmp_files_object(const struct vmp_file *f, uint32_t number, struct vmp_read
 	r->m.dev_major = r->m.dev_minor = VMP_READ_DEBUG_DEV;
 }
 
-int vmp_files_ask(struct vmp_files *files, struct vmp_read_request *r)
+int vmp_files_ask(struct vmp_files *files, uint64_t now_ms, struct vmp_read_request *r)
 {
-	uint32_t handle = files->first_waiting;
-	const struct vmp_file *f;
+	uint32_t handle = dequeue(files, &files->waiting, now_ms);
 
 	if (!handle)
+		handle = dequeue(files, &files->late, now_ms);
+	if (!handle)
 		return 0;
-	f = &files->file[handle - 1];
-	files->first_waiting = f->next_waiting;
-	if (!files->first_waiting)
-		files->last_waiting = 0;
-	request_of(f, VMP_READ_FILE, handle, r);
+	request_of(&files->file[handle - 1], VMP_READ_FILE, handle, r);
 	return 1;
 }
 
@@ -229,16 +240,33 @@ static uint32_t flags_of(int32_t status)
 	return !status ? 0 : VMPROF_FILE_NO_ACCESS | (status == -ESTALE ? VMPROF_FILE_CHANGED : 0);
 }
 
-void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a)
+/* All wait equally long, so who comes later is due later.  Return: 1, 0 it has waited long enough */
+static int put_off(struct vmp_files *files, uint32_t handle, uint64_t now_ms)
 {
-	struct vmp_file *known = &files->file[handle - 1], f = *known;
+	struct vmp_file *f = &files->file[handle - 1];
+
+	if (!f->late_since_ms)
+		f->late_since_ms = now_ms;
+	if (now_ms - f->late_since_ms >= VMP_FILES_PATIENCE_MS)
+		return 0;
+	f->due_ms = now_ms + VMP_READ_LATE_MS;
+	enqueue(files, &files->late, handle);
+	return 1;
+}
+
+int vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a, uint64_t now_ms)
+{
+	struct vmp_file *known = &files->file[handle - 1], f;
 	struct vmp_msg_map same = {
-		.ino = f.ino, .dev_major = f.dev_major, .dev_minor = f.dev_minor,
-		.ino_generation = f.ino_generation,
+		.ino = known->ino, .dev_major = known->dev_major, .dev_minor = known->dev_minor,
+		.ino_generation = known->ino_generation,
 	};
 
+	if (vmp_read_is_late(a) && put_off(files, handle, now_ms))
+		return 1;
 	known->waits = 0;
-	f.waits = 0;
+	known->due_ms = known->late_since_ms = 0;
+	f = *known;
 	f.looked_at = 1;
 	f.flags = flags_of(a->status);
 	f.bytes = a->bytes;
@@ -247,17 +275,18 @@ void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp
 		f.id = a->id;
 	if (!known->looked_at) {
 		*known = f;
-		return;
+		return 0;
 	}
 	/* that it cannot be opened any more does not undo what is known of it */
 	if (f.flags || (known->bytes == f.bytes && known->mtime_ns == f.mtime_ns && !known->flags))
-		return;
+		return 0;
 	f.path = keep_path(files, known->path, strlen(known->path));
 	f.since_tsc = known->asked_tsc;
 	if (f.path)
 		add(files, bucket_of(files, &same), &f);
 	else
 		files->overflow++;
+	return 0;
 }
 
 uint64_t vmp_files_give_up(struct vmp_files *files)
@@ -265,7 +294,8 @@ uint64_t vmp_files_give_up(struct vmp_files *files)
 	uint64_t n = 0;
 	uint32_t i;
 
-	files->first_waiting = files->last_waiting = 0;
+	while ((i = dequeue(files, &files->waiting, UINT64_MAX)) || (i = dequeue(files, &files->late, UINT64_MAX)))
+		files->file[i - 1].waits = 0;
 	for (i = files->sent; i < files->nr; i++) {
 		struct vmp_file *f = &files->file[i];
 

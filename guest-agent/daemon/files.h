@@ -18,6 +18,7 @@
 
 #define VMP_FILES_MAX		32768U		/* entries */
 #define VMP_FILES_PATHS_BYTES	(16U << 20)	/* of all paths: any user may map files with the longest ones */
+#define VMP_FILES_PATIENCE_MS	10000U		/* for one that may be looked at later, before it is told without */
 #define VMP_FILES_CHECK_MS	1000U		/* a file is looked at again after this, where nobody says that it is as it was */
 
 struct vmp_file {
@@ -30,6 +31,8 @@ struct vmp_file {
 	uint64_t since_tsc;		/* the first mapping of it as it is; 0 all of them */
 	uint64_t asked_tsc;		/* the mapping for which it is looked at */
 	uint64_t checked_ms;
+	uint64_t due_ms;		/* it is not looked at before that */
+	uint64_t late_since_ms;		/* it could not be looked at then, nor since; 0 no */
 	struct vmp_build_id id;
 	char *path;
 	/* a mapping of it, the last that was seen: a way to open it */
@@ -42,13 +45,18 @@ struct vmp_file {
 	uint8_t looked_at;		/* once at least: what is known of it holds */
 };
 
+struct vmp_files_queue {
+	uint32_t first, last;		/* handles */
+};
+
 struct vmp_files {
 	struct vmp_file *file;		/* handle h is file[h - 1] */
 	uint32_t nr, room;
 	uint32_t sent;			/* the first this many were sent */
 	size_t path_bytes;		/* of all entries */
 	uint64_t overflow;		/* files that found no room */
-	uint32_t first_waiting, last_waiting;	/* handles */
+	struct vmp_files_queue waiting;	/* to be looked at */
+	struct vmp_files_queue late;	/* to be looked at once more, in a while */
 	uint32_t bucket[4096];		/* handles */
 };
 
@@ -81,14 +89,15 @@ void vmp_files_note(struct vmp_files *files, const struct vmp_msg_map *map, enum
  */
 void vmp_files_tell_id(struct vmp_files *files, const struct vmp_msg_map *map, const struct vmp_build_id *id);
 
-/** vmp_files_ask() - Take the next that waits.  Return: 1 the request is filled, 0 none waits. */
-int vmp_files_ask(struct vmp_files *files, struct vmp_read_request *r);
+/** vmp_files_ask() - Take the next that waits.  Return: 1 the request is filled, 0 none waits, or not yet again. */
+int vmp_files_ask(struct vmp_files *files, uint64_t now_ms, struct vmp_read_request *r);
 
 /**
  * vmp_files_answer() - It was looked at; @handle is the request's number.
  * What could not be opened is an entry too (VMPROF_FILE_NO_ACCESS).
+ * Return: 1 it waits to be looked at once more, else 0.
  */
-void vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a);
+int vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_read_answer *a, uint64_t now_ms);
 
 /** vmp_files_give_up() - There is no more time to look.  Return: entries that are told without. */
 uint64_t vmp_files_give_up(struct vmp_files *files);

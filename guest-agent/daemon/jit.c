@@ -143,11 +143,22 @@ static void give_up(struct vmp_jit *jit, struct vmp_jit_program *p, const char *
 	p->due_ms = 0;
 }
 
+/* Could it not be read now, but may be later?  Then it is asked for again in a while. */
+static int comes_later(struct vmp_jit_program *p, const struct vmp_read_answer *a, uint64_t now_ms)
+{
+	p->errors += a->status == -EIO;
+	if (!vmp_read_is_late(a) || p->errors == VMP_JIT_ERRORS_MAX)
+		return 0;
+	p->due_ms = now_ms + VMP_READ_LATE_MS;
+	return 1;
+}
+
 /* ---------------------------------------------------- asked of the child */
 
+/* Of one that was given up it does not matter whether this child had begun with it. */
 static int is_due(const struct vmp_jit_program *p, uint64_t now_ms)
 {
-	return p->begun && p->due_ms <= now_ms;
+	return (p->begun || p->given_up) && p->due_ms <= now_ms;
 }
 
 /* What is done next with a program that was begun */
@@ -167,14 +178,16 @@ static void request(const struct vmp_jit_program *p, uint32_t what, size_t room,
 	strcpy(r->path, p->path);
 }
 
-int vmp_jit_ask_begin(const struct vmp_jit *jit, struct vmp_read_request *r)
+int vmp_jit_ask_begin(const struct vmp_jit *jit, uint64_t now_ms, struct vmp_read_request *r)
 {
+	const struct vmp_jit_program *p;
 	uint32_t i;
 
 	for (i = 0; i < jit->nr; i++) {
-		if (jit->program[i].begun || jit->program[i].given_up)
+		p = &jit->program[i];
+		if (p->begun || p->given_up || (p->put_off && p->due_ms > now_ms))
 			continue;
-		request(&jit->program[i], VMP_READ_JIT_BEGIN, 0, r);
+		request(p, VMP_READ_JIT_BEGIN, 0, r);
 		return 1;
 	}
 	return 0;
@@ -248,6 +261,8 @@ static void on_lines(struct vmp_jit *jit, struct vmp_jit_program *p, const struc
 		return;
 	}
 	p->too_small = 0;
+	if (comes_later(p, a, now_ms))
+		return;
 	if (a->status && a->status != -EAGAIN) {
 		give_up(jit, p, made_no_sense ? "makes no sense" : strerror(-a->status));
 		return;
@@ -256,6 +271,7 @@ static void on_lines(struct vmp_jit *jit, struct vmp_jit_program *p, const struc
 	if (a->len && !send_lines(jit, p, out, a))
 		return;
 	p->offset = a->offset;
+	p->errors = 0;
 	if (!a->len && !a->status)
 		rest(p, r, now_ms);
 }
@@ -265,13 +281,24 @@ static int is_gone(const struct vmp_read_answer *a)
 	return a->status == -ENOENT || a->status == -ESRCH;
 }
 
-/* A process that is gone already is nobody's loss that could be told of, unless it was known. */
-static void on_begun(struct vmp_jit *jit, struct vmp_jit_program *p, const struct vmp_read_answer *a)
+/* A process that is gone already is nobody's loss that could be told of, unless it was known, or waited for us. */
+static void on_begun(struct vmp_jit *jit, struct vmp_jit_program *p, const struct vmp_read_answer *a, uint64_t now_ms)
 {
-	p->begun = 1;
-	if (!a->status)
+	if (comes_later(p, a, now_ms)) {
+		p->put_off = 1;
 		return;
-	jit->lost += p->offset || !is_gone(a);
+	}
+	p->begun = 1;
+	if (!a->status) {
+		p->due_ms = p->put_off ? 0 : p->due_ms;
+		p->put_off = 0;
+		return;
+	}
+	if (a->status == -EIO) {
+		give_up(jit, p, strerror(EIO));
+		return;
+	}
+	jit->lost += p->offset || p->put_off || !is_gone(a);
 	forget(jit, p);
 }
 
@@ -285,7 +312,7 @@ void vmp_jit_answer(struct vmp_jit *jit, const struct vmp_read_request *r, const
 	if (p == jit->program + jit->nr)
 		return;
 	if (r->what == VMP_READ_JIT_BEGIN)
-		on_begun(jit, p, a);
+		on_begun(jit, p, a, now_ms);
 	else if (r->what == VMP_READ_JIT)
 		on_lines(jit, p, r, a, out, now_ms);
 	else if (p->ended)

@@ -19,6 +19,7 @@
 #include "read.h"
 
 #define VMP_JIT_LOOK_MS		1000U
+#define VMP_JIT_ERRORS_MAX	8U	/* a file whose reading ends the child is not read for ever */
 
 struct vmp_jit_program {
 	uint64_t tsc;			/* of the MAP that made us look: see vmprof_jitmap */
@@ -34,6 +35,8 @@ struct vmp_jit_program {
 	uint64_t offset;		/* in the map: all before was read and sent */
 	uint64_t sent;			/* bytes */
 	uint32_t too_small;		/* its next line does not fit this many bytes */
+	int put_off;			/* it could not be begun with, but may be later */
+	unsigned int errors;		/* in a row, behind which the child may have ended each time */
 	uint64_t due_ms;
 	uint64_t asked_tsc;		/* when it was asked for last, */
 	uint64_t looked_tsc;		/* and when last nothing more was there */
@@ -70,7 +73,7 @@ void vmp_jit_give_up(struct vmp_jit *jit);
 void vmp_jit_begin_again(struct vmp_jit *jit);
 
 /** vmp_jit_ask_begin() - Is there a program to begin with, while it lives?  Return: 1 the request is filled. */
-int vmp_jit_ask_begin(const struct vmp_jit *jit, struct vmp_read_request *r);
+int vmp_jit_ask_begin(const struct vmp_jit *jit, uint64_t now_ms, struct vmp_read_request *r);
 
 /**
  * vmp_jit_ask() - The next program whose turn it is to be read.
@@ -81,7 +84,7 @@ int vmp_jit_ask_begin(const struct vmp_jit *jit, struct vmp_read_request *r);
  */
 int vmp_jit_ask(struct vmp_jit *jit, const struct vmp_out *out, uint64_t now_ms, struct vmp_read_request *r);
 
-/** vmp_jit_answer() - Put what was read into a frame. */
+/** vmp_jit_answer() - Put what was read into a frame; what may be read later is asked for again, later. */
 void vmp_jit_answer(struct vmp_jit *jit, const struct vmp_read_request *r, const struct vmp_read_answer *a,
 		    struct vmp_out *out, uint64_t now_ms);
 

@@ -7,6 +7,7 @@
 #ifndef VMP_READ_H
 #define VMP_READ_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,5 +55,13 @@ struct vmp_read_answer {
 	struct vmp_build_id id;
 	uint8_t data[VMP_READ_DATA];	/* the last: only what is used of it is sent */
 };
+
+#define VMP_READ_LATE_MS	1000U	/* then what may be read later is asked for again */
+
+/** vmp_read_is_late() - It took too long, or its device is left alone, or no child could read it: it may be read later. */
+static inline int vmp_read_is_late(const struct vmp_read_answer *a)
+{
+	return a->status == -ETIMEDOUT || a->status == -EBUSY || a->status == -EIO;
+}
 
 #endif

@@ -90,7 +90,6 @@ static int begin_child(struct vmp_reader *r)
 		return -EBUSY;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
 		return -errno;
-	r->page->touched = (struct vmp_device){ 0 };
 	r->child = fork();
 	if (!r->child)
 		be_child(r, fd[1], parent);
@@ -112,7 +111,6 @@ void vmp_reader_stop(struct vmp_reader *r)
 	end_child(r);
 	r->asked_ms = 0;
 	r->answered = 0;
-	r->lost = 0;
 }
 
 /* ----------------------------------------------- devices that were stuck */
@@ -136,16 +134,51 @@ static void release_held(struct vmp_reader_page *page, uint64_t now_ms)
 			page->until_ms[i] = 0;
 }
 
-/* In a free place, else in that of the one that is released first */
-static void hold(struct vmp_reader_page *page, struct vmp_device d, uint64_t now_ms)
+static int is_same(struct vmp_device a, struct vmp_device b)
 {
+	return a.major == b.major && a.minor == b.minor;
+}
+
+/* Its own place, else a free one, else that of the one that is, or was, released first */
+static unsigned int hold_place(const struct vmp_reader_page *page, struct vmp_device d)
+{
+	uint64_t rank, least = UINT64_MAX;
 	unsigned int i, first = 0;
 
-	for (i = 1; i < VMP_READER_HELD; i++)
-		if (page->until_ms[i] < page->until_ms[first])
-			first = i;
-	page->held[first] = d;
-	page->until_ms[first] = now_ms + VMP_READER_HOLD_MS;
+	for (i = 0; i < VMP_READER_HELD; i++) {
+		if (page->hold_ms[i] && is_same(page->held[i], d))
+			return i;
+		rank = page->hold_ms[i] ? page->until_ms[i] + 1 : 0;
+		if (rank >= least)
+			continue;
+		least = rank;
+		first = i;
+	}
+	return first;
+}
+
+/* Return: for how long */
+static uint32_t hold(struct vmp_reader_page *page, struct vmp_device d, uint64_t now_ms)
+{
+	unsigned int i = hold_place(page, d);
+	uint32_t ms = VMP_READER_HOLD_MS;
+
+	if (page->hold_ms[i] && is_same(page->held[i], d))
+		ms = page->hold_ms[i] < VMP_READER_HOLD_MAX_MS / 2 ? 2 * page->hold_ms[i] : VMP_READER_HOLD_MAX_MS;
+	page->held[i] = d;
+	page->hold_ms[i] = ms;
+	page->until_ms[i] = now_ms + ms;
+	return ms;
+}
+
+/* It has answered in time. */
+static void forget_hold(struct vmp_reader_page *page, struct vmp_device d)
+{
+	unsigned int i;
+
+	for (i = 0; i < VMP_READER_HELD; i++)
+		if (!page->until_ms[i] && is_same(page->held[i], d))
+			page->hold_ms[i] = 0;
 }
 
 /* ------------------------------------------------------ request and answer */
@@ -155,7 +188,6 @@ static int refuse(struct vmp_reader *r, int status)
 {
 	r->answer = (struct vmp_read_answer){ .status = status };
 	r->answered = 1;
-	r->lost++;
 	return 1;
 }
 
@@ -163,32 +195,47 @@ int vmp_reader_ask(struct vmp_reader *r, uint64_t now_ms)
 {
 	const struct vmp_read_request *q = &r->request;
 	size_t len = offsetof(struct vmp_read_request, path) + strlen(q->path) + 1;
-	int err;
 
 	r->asked_ms = now_ms;
 	release_held(r->page, now_ms);
 	if (vmp_reader_is_held(r->page, q->m.dev_major, q->m.dev_minor))
 		return refuse(r, -ETIMEDOUT);
-	err = begin_child(r);
-	if (err)
-		return refuse(r, err);
+	if (begin_child(r))
+		return refuse(r, -EBUSY);
+	r->page->touched = (struct vmp_device){ 0 };
 	if (write(r->fd, q, len) == (ssize_t)len)
 		return 0;
 	end_child(r);
 	return refuse(r, -EIO);
 }
 
+static struct vmp_device sent_for(const struct vmp_reader *r)
+{
+	return (struct vmp_device){ r->request.m.dev_major, r->request.m.dev_minor };
+}
+
 /* What it touches, or where it has not come so far, what it was sent for */
 static void hold_culprit(struct vmp_reader *r, uint64_t now_ms)
 {
 	struct vmp_device d = r->page->touched;
+	uint32_t ms;
 
 	if (!d.major && !d.minor)
-		d = (struct vmp_device){ r->request.m.dev_major, r->request.m.dev_minor };
-	vmp_log(VMP_LOG_NOTICE, "reading a file on device %" PRIu32 ":%" PRIu32 " takes too long: its files are left alone for %u s",
-		d.major, d.minor, VMP_READER_HOLD_MS / 1000);
-	if (d.major || d.minor)
-		hold(r->page, d, now_ms);
+		d = sent_for(r);
+	if (!d.major && !d.minor)
+		return;
+	ms = hold(r->page, d, now_ms);
+	vmp_log(VMP_LOG_NOTICE, "reading a file on device %" PRIu32 ":%" PRIu32 " takes too long: its files are left alone for %" PRIu32 " s",
+		d.major, d.minor, ms / 1000);
+}
+
+/* One that says "too late" has met a device that is left alone. */
+static void forget_answered(struct vmp_reader *r)
+{
+	if (vmp_read_is_late(&r->answer))
+		return;
+	forget_hold(r->page, r->page->touched);
+	forget_hold(r->page, sent_for(r));
 }
 
 static int is_whole(const struct vmp_read_answer *a, ssize_t n)
@@ -210,8 +257,10 @@ static int receive(struct vmp_reader *r, uint64_t now_ms)
 		end_child(r);
 		return refuse(r, -ETIMEDOUT);
 	}
-	if (n > 0 && is_whole(&r->answer, n))
+	if (n > 0 && is_whole(&r->answer, n)) {
+		forget_answered(r);
 		return 1;
+	}
 	vmp_log(VMP_LOG_ERROR, "the child that reads files has ended: another one takes its place");
 	end_child(r);
 	return refuse(r, -EIO);

@@ -4,7 +4,8 @@
  *
  * A file on a dead network or FUSE file system holds whoever touches it. So a child touches it,
  * one request at a time, and the daemon waits for the answer with all else that it waits for. A
- * child that needs too long is killed and the request fails; its device is left alone for a while.
+ * child that needs too long is killed and the request fails; its device is left alone for a while, which is short
+ * at first, twice as long each time that it happens again, and short again after an answer in time.
  * One that cannot be killed (it sleeps in the kernel) is left behind; of those there are
  * VMP_READER_DYING at most, then nothing is read until one of them is gone.
  */
@@ -17,8 +18,9 @@
 #include "read.h"
 
 #define VMP_READER_PATIENCE_MS	6000U	/* for one answer: a busy disk is slow, and the host waits for 10 s */
-#define VMP_READER_HOLD_MS	60000U	/* then a device that was stuck is tried again */
-#define VMP_READER_HELD		16U	/* devices that are left alone at a time */
+#define VMP_READER_HOLD_MS	1000U	/* then a device that was stuck is tried again; twice as long each time ... */
+#define VMP_READER_HOLD_MAX_MS	60000U	/* ... up to this */
+#define VMP_READER_HELD		16U	/* devices that are, or were last, left alone */
 #define VMP_READER_DYING	4U	/* children that were killed and are not gone */
 
 struct vmp_device {
@@ -27,19 +29,19 @@ struct vmp_device {
 
 /* A page that both sides see */
 struct vmp_reader_page {
-	struct vmp_device touched;	/* by the child now; 0:0 none that is known */
+	struct vmp_device touched;	/* by the child for this request, the last; 0:0 none that is known */
 	struct vmp_device held[VMP_READER_HELD];
-	uint64_t until_ms[VMP_READER_HELD];	/* 0: free */
+	uint32_t hold_ms[VMP_READER_HELD];	/* how long it is, or was last, left alone; 0: free */
+	uint64_t until_ms[VMP_READER_HELD];	/* 0: no more */
 };
 
 struct vmp_reader {
-	int fd;				/* to the child, -1: none is there */
+	int fd;				/* to the child, -1: none is there; what one held open, the next has not */
 	pid_t child;
 	pid_t dying[VMP_READER_DYING];	/* 0: free */
-	uint32_t begun;			/* children so far: what one held open, the next has not */
+	uint32_t begun;			/* children so far */
 	uint64_t asked_ms;		/* when the request was made; 0: none is under way */
 	int answered;			/* without the child */
-	uint64_t lost;			/* requests that were given up */
 	struct vmp_reader_page *page;
 	/* what the child does; for tests */
 	void (*serve)(int fd, struct vmp_reader_page *page);

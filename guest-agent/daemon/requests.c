@@ -80,7 +80,7 @@ void vmp_session_tell_lost(struct vmp_session *s)
 	lost.count[VMPROF_GLOST_RING] += sb->lost;
 	lost.count[VMPROF_GLOST_MISSED] += sb->missed;
 	lost.count[VMPROF_GLOST_MAPS] += s->procfs.unread;
-	lost.count[VMPROF_GLOST_STUCK] += s->reader.lost + s->unlooked;
+	lost.count[VMPROF_GLOST_STUCK] += s->unread;
 	if (!memcmp(lost.count, s->lost_sent, sizeof(s->lost_sent)))
 		return;
 	for (i = 0; i < VMPROF_GLOST_NR; i++)

@@ -55,7 +55,7 @@ void vmp_session_reset(struct vmp_session *s)
 	s->records_at = s->records_end = 0;
 	s->procfs_msg_waits = 0;
 	s->drain_until_ms = 0;
-	s->unlooked = 0;
+	s->unread = 0;
 	vmp_reader_stop(&s->reader);
 	vmp_sideband_close(&s->sideband);
 	vmp_sideband_init(&s->sideband);
@@ -121,15 +121,16 @@ static int take_answer(struct vmp_session *s)
 	const uint64_t now = vmp_now_ms();
 	const struct vmp_read_request *q = &s->reader.request;
 	const struct vmp_read_answer *a = vmp_reader_answer(&s->reader, now);
+	int waits = 0;
 
 	if (!a)
 		return 0;
 	switch (q->what) {
 	case VMP_READ_FILE:
-		vmp_files_answer(&s->files, q->number, a);
+		waits = vmp_files_answer(&s->files, q->number, a, now);
 		break;
 	case VMP_READ_OBJECT:
-		vmp_bulk_answer(&s->bulk, q, a, &s->out);
+		waits = vmp_bulk_answer(&s->bulk, q, a, &s->out, now);
 		break;
 	case VMP_READ_MAPS:
 		vmp_procfs_answer(&s->procfs, a);
@@ -138,8 +139,10 @@ static int take_answer(struct vmp_session *s)
 		break;
 	default:
 		vmp_jit_answer(&s->jit, q, a, &s->out, now);
+		waits = 1;
 		break;
 	}
+	s->unread += !waits && vmp_read_is_late(a);
 	return 1;
 }
 
@@ -151,12 +154,12 @@ static int ask(struct vmp_session *s, int bulk_too)
 
 	if (vmp_reader_busy(&s->reader))
 		return 0;
-	if (s->reader.begun != s->reader_seen)
+	/* the request goes to another child, which has nothing open */
+	if (s->reader.fd < 0)
 		vmp_jit_begin_again(&s->jit);
-	s->reader_seen = s->reader.begun;
-	if (!vmp_jit_ask_begin(&s->jit, q) && !vmp_procfs_ask(&s->procfs, q) &&
-	    !vmp_files_ask(&s->files, q) &&
-	    !(bulk_too && ((!s->symbols.active && vmp_bulk_ask(&s->bulk, &s->files, &s->out, q)) ||
+	if (!vmp_jit_ask_begin(&s->jit, now, q) && !vmp_procfs_ask(&s->procfs, q) &&
+	    !vmp_files_ask(&s->files, now, q) &&
+	    !(bulk_too && ((!s->symbols.active && vmp_bulk_ask(&s->bulk, &s->files, &s->out, now, q)) ||
 			   vmp_jit_ask(&s->jit, &s->out, now, q))))
 		return 0;
 	return vmp_reader_ask(&s->reader, now);
@@ -174,7 +177,7 @@ static int drain(struct vmp_session *s)
 	if (now < s->drain_until_ms && (s->jit.nr || s->files.sent < s->files.nr))
 		return ask(s, 1);
 	vmp_jit_give_up(&s->jit);
-	s->unlooked += vmp_files_give_up(&s->files);
+	s->unread += vmp_files_give_up(&s->files);
 	s->drain_until_ms = 0;
 	if (!vmp_session_put_files(s))
 		return 1;
@@ -236,7 +239,7 @@ static int wait_for_guest_ms(const struct vmp_session *s)
 	if (s->silent_since_ms && s->state == VMP_IDLE)
 		return SILENCE_MS / 4;
 	if (s->state < VMP_RUNNING)
-		return vmp_reader_busy(&s->reader) ? LOST_CHECK_MS : -1;
+		return vmp_reader_busy(&s->reader) || s->bulk.due_ms ? LOST_CHECK_MS : -1;
 	if (s->sideband.nr)
 		return VMP_SIDEBAND_LOOK_MS;
 	gather = gather_ms(s);

@@ -44,8 +44,7 @@ struct vmp_session {
 	unsigned int snapshots;		/* asked for, SNAP_END not carried yet */
 	uint64_t silent_since_ms;	/* host connected, no greeting from it; 0 it has greeted */
 	uint64_t drain_until_ms;	/* files and JIT maps go out until then; 0 not draining */
-	uint64_t unlooked;		/* files that were told without having been looked at */
-	uint32_t reader_seen;		/* which child was asked last */
+	uint64_t unread;		/* reads that were given up, and files that are told without having been looked at */
 	uint64_t lost_checked_ms;
 	uint64_t bad_input;		/* requests that made no sense, since HELLO */
 	uint64_t lost_sent[VMPROF_GLOST_NR];

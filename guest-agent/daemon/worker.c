@@ -308,7 +308,6 @@ void vmp_worker_serve(int fd, struct vmp_reader_page *page)
 	vmp_worker_init(&w);
 	while (read(fd, &request, sizeof(request)) > 0) {
 		vmp_worker_do(&w, &request, &answer);
-		page->touched = (struct vmp_device){ 0 };
 		len = offsetof(struct vmp_read_answer, data) + answer.len;
 		if (write(fd, &answer, len) != (ssize_t)len)
 			break;

@@ -505,6 +505,13 @@ static void test_stuck_file(void **state)
 	assert_int_equal(hear().type, VMPROF_MSG_FORK);
 	module_put(VMPROF_MSG_FORK, &p, sizeof(p));
 	assert_int_equal(hear().type, VMPROF_MSG_FORK);
+	/* it is tried again for a while before that */
+	agent.reader.asked_ms -= VMP_READER_PATIENCE_MS;
+	assert_int_equal(hear().type, 0);
+	assert_false(vmp_reader_busy(&agent.reader));
+	passed_ms += VMP_FILES_PATIENCE_MS;
+	while (!vmp_reader_busy(&agent.reader))
+		work();
 	agent.reader.asked_ms -= VMP_READER_PATIENCE_MS;
 	assert_int_equal(hear_type(VMPROF_MSG_FILE).file.flags, VMPROF_FILE_NO_ACCESS);
 	agent.lost_checked_ms = 0;
@@ -526,13 +533,118 @@ static void test_stuck_file(void **state)
 	assert_clean();
 }
 
+static char object_path[] = "/tmp/vmprof-object-XXXXXX";
+
+/* A file of which the host knows.  Return: its device */
+static struct vmp_device known_object(void)
+{
+	struct vmp_file *f = calloc(1, sizeof(*f));
+	struct stat st;
+	int fd;
+
+	assert_non_null(f);
+	strcpy(object_path + sizeof(object_path) - 7, "XXXXXX");
+	fd = mkstemp(object_path);
+	assert_int_equal(write(fd, "some bytes", 10), 10);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	*f = (struct vmp_file){
+		.ino = st.st_ino, .dev_major = major(st.st_dev), .dev_minor = minor(st.st_dev), .bytes = 10,
+		.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
+		.path = strdup(object_path), .tgid = 0x7fffffff, .looked_at = 1,
+	};
+	agent.files.file = f;
+	agent.files.nr = agent.files.room = agent.files.sent = 1;
+	return (struct vmp_device){ f->dev_major, f->dev_minor };
+}
+
+/* An object on a device that is left alone: the host waits for it, and has it when that is over, or hears that it cannot be had */
+static void test_held_object(void **state)
+{
+	struct vmprof_get_object get = { .file = htole32(1), .len = htole32(1000) };
+	struct vmp_device device;
+	struct vmp_agent_msg m;
+	uint64_t asked_ms;
+
+	(void)state;
+	greet(1 << 20);
+	hear_type(VMPROF_MSG_HELLO);
+	stopped_at_ms = vmp_now_ms();
+	device = known_object();
+	assert_int_equal(hold(agent.reader.page, device, stopped_at_ms), 1000);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	assert_int_equal(hear().type, 0);
+	assert_int_equal(vmp_session_timeout_ms(&agent), LOST_CHECK_MS);	/* it is not forgotten */
+	stopped_at_ms += 999;
+	assert_int_equal(hear().type, 0);
+	stopped_at_ms++;
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, 0);
+	assert_int_equal(m.object.data.len, 10);
+	assert_int_equal(agent.reader.page->hold_ms[0], 0);
+
+	while (hold(agent.reader.page, device, stopped_at_ms) < VMP_READER_HOLD_MAX_MS)
+		;
+	asked_ms = stopped_at_ms;
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	for (m = hear(); !m.type; m = hear())
+		stopped_at_ms += 100;
+	assert_int_equal(m.type, VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, ETIMEDOUT);
+	assert_in_range(stopped_at_ms - asked_ms, 6000, VMP_BULK_PATIENCE_MS);
+	assert_int_equal(agent.unread, 1);
+	assert_int_equal(vmp_session_timeout_ms(&agent), -1);
+	unlink(object_path);
+	assert_clean();
+}
+
+/* The child ends: another one goes on with who lives, and who does not is counted, even if it is the first that is asked for */
+static void test_jit_map_of_another_child(void **state)
+{
+	struct vmprof_proc gone = { .tgid = 0, .flags = htole32(VMPROF_PROC_LAST) };
+	char path[64];
+	pid_t pid;
+	FILE *f;
+
+	(void)state;
+	start(1 << 20);
+	agent.symbols.active = 0;
+	module_snapshot_end(7);
+	pid = made_code(path, "1000 10 one\n");
+	assert_jitmap("1000 10 one\n");
+	while (agent.jit.program[0].due_ms <= vmp_now_ms())
+		work();
+	kill(agent.reader.child, SIGKILL);
+	f = fopen(path, "ae");
+	fputs("2000 10 two\n", f);
+	fclose(f);
+	passed_ms += VMP_JIT_LOOK_MS;
+	while (agent.reader.begun < 2 || vmp_reader_busy(&agent.reader))
+		work();
+	passed_ms += VMP_READ_LATE_MS;
+	assert_jitmap("2000 10 two\n");
+	assert_int_equal(agent.jit.lost, 0);
+
+	while (agent.jit.program[0].due_ms <= vmp_now_ms() || vmp_reader_busy(&agent.reader))
+		work();
+	end_child(&agent.reader);
+	end_process(pid, path);
+	gone.tgid = gone.pid = htole32((uint32_t)pid);
+	module_put(VMPROF_MSG_EXIT, &gone, sizeof(gone));
+	while (agent.jit.nr)
+		hear();
+	assert_int_equal(agent.jit.lost, 1);
+	assert_clean();
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_modules_change), T(test_modules_change_while_read), T(test_made_code), T(test_kept_symbols), T(test_object), T(test_debug_file),
-		T(test_jit_map), T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file),
+		T(test_jit_map), T(test_jit_map_without_credit), T(test_jit_map_unwanted), T(test_stuck_file), T(test_held_object),
+		T(test_jit_map_of_another_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,9 +35,9 @@ static int note_as(struct vmp_files *files, const struct vmp_msg_map *map, enum 
 	int looks = 0;
 
 	vmp_files_note(files, map, heard, now_ms);
-	while (vmp_files_ask(files, &request)) {
+	while (vmp_files_ask(files, now_ms, &request)) {
 		vmp_worker_do(&worker, &request, &answer);
-		vmp_files_answer(files, request.number, &answer);
+		vmp_files_answer(files, request.number, &answer, now_ms);
 		looks++;
 	}
 	return looks;
@@ -165,10 +165,10 @@ static void test_heard(void **state)
 	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += 2 * VMP_FILES_CHECK_MS), 0);
 	/* and where it was written while it waited to be looked at */
 	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms);
-	assert_true(vmp_files_ask(files, &request));
+	assert_true(vmp_files_ask(files, now_ms, &request));
 	vmp_worker_do(&worker, &request, &answer);
 	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms);
-	vmp_files_answer(files, request.number, &answer);
+	vmp_files_answer(files, request.number, &answer, now_ms);
 	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms), 0);
 	assert_int_equal(note_as(files, &m, VMP_FILES_TOLD, now_ms += VMP_FILES_CHECK_MS), 1);
 	/* one that cannot be opened may be later */
@@ -319,13 +319,13 @@ static void test_waiting(void **state)
 	vmp_files_note(files, &n, VMP_FILES_UNSURE, 0);
 	vmp_files_note(files, &m, VMP_FILES_UNSURE, 2 * VMP_FILES_CHECK_MS);	/* it waits already */
 	assert_null(vmp_files_unsent(files, &msg));
-	assert_true(vmp_files_ask(files, &request));
+	assert_true(vmp_files_ask(files, 0, &request));
 	assert_int_equal(request.number, 1);
-	assert_true(vmp_files_ask(files, &request));
+	assert_true(vmp_files_ask(files, 0, &request));
 	assert_int_equal(request.number, 2);
-	assert_false(vmp_files_ask(files, &request));
+	assert_false(vmp_files_ask(files, 0, &request));
 	vmp_worker_do(&worker, &request, &answer);
-	vmp_files_answer(files, 2, &answer);
+	vmp_files_answer(files, 2, &answer, 0);
 	assert_null(vmp_files_unsent(files, &msg));
 
 	assert_int_equal(vmp_files_give_up(files), 1);
@@ -333,6 +333,53 @@ static void test_waiting(void **state)
 	assert_int_equal(le32toh(msg.flags), VMPROF_FILE_NO_ACCESS);
 	vmp_files_sent(files);
 	assert_int_equal(take_file(files, 2), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
+}
+
+/* The next that waits is looked at with this result.  Return: its handle, 0 none is due */
+static uint32_t look(struct vmp_files *files, int32_t status, uint64_t now_ms)
+{
+	if (!vmp_files_ask(files, now_ms, &request))
+		return 0;
+	answer = (struct vmp_read_answer){ .status = status, .bytes = 10 };
+	vmp_files_answer(files, request.number, &answer, now_ms);
+	return request.number;
+}
+
+/* What may be looked at later is, and others do not wait for that; at last it is told without */
+static void test_late(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path), n = m;
+	struct vmprof_file msg;
+	uint64_t now_ms = 50000, since_ms = now_ms;
+
+	n.ino++;
+	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms);
+	assert_int_equal(look(files, -ETIMEDOUT, now_ms), 1);
+	assert_int_equal(look(files, 0, now_ms + VMP_READ_LATE_MS - 1), 0);
+	vmp_files_note(files, &n, VMP_FILES_FRESH, now_ms);
+	vmp_files_note(files, &m, VMP_FILES_FRESH, now_ms += VMP_FILES_CHECK_MS - 1);
+	assert_int_equal(look(files, -EBUSY, now_ms), 2);
+	assert_null(vmp_files_unsent(files, &msg));
+	assert_int_equal(look(files, 0, ++now_ms), 1);
+	assert_int_equal(take_file(files, 1), 0);
+	while (now_ms - since_ms < VMP_FILES_PATIENCE_MS) {
+		assert_null(vmp_files_unsent(files, &msg));
+		assert_int_equal(look(files, -EIO, now_ms), 0);
+		assert_int_equal(look(files, -EIO, now_ms += VMP_READ_LATE_MS), 2);
+	}
+	assert_int_equal(look(files, -EIO, now_ms + VMP_READ_LATE_MS), 2);
+	assert_int_equal(take_file(files, 2), VMPROF_FILE_NO_ACCESS);
+	assert_int_equal(look(files, 0, now_ms + 10 * VMP_FILES_PATIENCE_MS), 0);
+
+	/* at the end of a session, and at the beginning of the next */
+	vmp_files_note(files, &n, VMP_FILES_FRESH, now_ms);
+	assert_int_equal(look(files, -ETIMEDOUT, now_ms), 2);
+	assert_int_equal(vmp_files_give_up(files), 0);
+	assert_int_equal(look(files, 0, now_ms + VMP_READ_LATE_MS), 0);
+	vmp_files_note(files, &n, VMP_FILES_FRESH, now_ms += VMP_READ_LATE_MS);
+	assert_int_equal(look(files, 0, now_ms), 2);
+	assert_int_equal(take_file(files, 3), 0);
 }
 
 static void test_full(void **state)
@@ -374,8 +421,8 @@ static void test_full_of_paths(void **state)
 	assert_int_equal(full, 1 + (VMP_FILES_PATHS_BYTES - (strlen(path) + 1)) / sizeof(longest));
 	assert_in_range(files->path_bytes, VMP_FILES_PATHS_BYTES - sizeof(longest), VMP_FILES_PATHS_BYTES);
 	assert_int_equal(files->overflow, VMP_FILES_MAX - (full - 1));
-	while (vmp_files_ask(files, &request))
-		vmp_files_answer(files, request.number, &answer);
+	while (vmp_files_ask(files, now_ms, &request))
+		vmp_files_answer(files, request.number, &answer, now_ms);
 
 	/* a known file goes on being looked at, by the way that was known, while there is no room for another one */
 	write_file(path, "other bytes");
@@ -409,6 +456,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_of_paths, setup, teardown),
 	};

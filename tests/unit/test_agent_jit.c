@@ -44,6 +44,7 @@ static uint64_t now_ms;
 static pid_t child;
 static char path[64], other[64];
 static uint32_t heard_after;
+static int refusal;			/* no request is carried out: why not */
 
 static pid_t live(void)
 {
@@ -69,6 +70,7 @@ static int setup(void **state)
 
 	(void)state;
 	now_ms = 1000000;
+	refusal = 0;
 	vmp_jit_init(&jit);
 	for (i = 0; i < VMP_JIT_PROGRAMS; i++)
 		vmp_jit_file_init(&files[i]);
@@ -129,11 +131,15 @@ static int step(void)
 	struct vmp_jit_file *f;
 	ssize_t n = 0;
 
-	if (!vmp_jit_ask_begin(&jit, &asked) && !vmp_jit_ask(&jit, &out, now_ms, &asked))
+	if (!vmp_jit_ask_begin(&jit, now_ms, &asked) && !vmp_jit_ask(&jit, &out, now_ms, &asked))
 		return 0;
 	f = &files[asked.number];
 	asked.m.path = asked.path;
-	answer = (struct vmp_read_answer){ .offset = asked.offset };
+	answer = (struct vmp_read_answer){ .offset = asked.offset, .status = -refusal };
+	if (refusal) {
+		vmp_jit_answer(&jit, &asked, &answer, &out, now_ms);
+		return 1;
+	}
 	if (asked.what != VMP_READ_JIT)
 		vmp_jit_file_close(f);
 	if (asked.what == VMP_READ_JIT_BEGIN)
@@ -703,6 +709,88 @@ static void test_cannot_be_met(void **state)
 	assert_int_equal(jit.lost, 1);
 }
 
+/* What takes too long, or finds no child, is no end: it is read later, from where it was read to */
+static void test_late(void **state)
+{
+	static const int late[] = { ETIMEDOUT, EBUSY, EIO };
+	unsigned int i;
+
+	(void)state;
+	refusal = ETIMEDOUT;
+	note(child, 5, VMPROF_MAP_ANON, "");
+	write_at(path, 0, "1000 10 one\n");
+	assert_int_equal(step(), 0);		/* not again at once */
+	assert_string_equal(hear_later(child, 5), "");
+	assert_int_equal(jit.program[0].begun, 0);
+	refusal = 0;
+	assert_string_equal(hear_later(child, 5), "1000 10 one\n");
+	for (i = 0; i < 3; i++) {
+		refusal = late[i];
+		write_at(path, O_APPEND, "2000 10 more\n");
+		assert_string_equal(hear_later(child, 5), "");
+		assert_int_equal(step(), 0);
+		assert_string_equal(hear_later(child, 5), "");
+		refusal = 0;
+		assert_string_equal(hear(child, 5), "");
+		assert_string_equal(hear_later(child, 5), "2000 10 more\n");
+	}
+	assert_int_equal(jit.lost, 0);
+
+	/* it ends meanwhile: what it wrote is still there; and when the session ends it is not waited for */
+	refusal = ETIMEDOUT;
+	write_at(path, O_APPEND, "3000 10 last\n");
+	vmp_jit_ended(&jit, (uint32_t)child);
+	assert_string_equal(hear(child, 5), "");
+	assert_int_equal(jit.nr, 1);
+	refusal = 0;
+	assert_string_equal(hear_later(child, 5), "3000 10 last\n");
+	assert_int_equal(jit.nr, 0);
+	refusal = EBUSY;
+	note(child, 6, VMPROF_MAP_ANON, "");
+	vmp_jit_finish(&jit);
+	vmp_jit_give_up(&jit);
+	assert_int_equal(jit.lost, 1);
+}
+
+/* One that could not be begun with and is gone when it could be is a loss */
+static void test_gone_meanwhile(void **state)
+{
+	(void)state;
+	refusal = EBUSY;
+	note(child, 5, VMPROF_MAP_ANON, "");
+	die(child);
+	refusal = 0;
+	assert_string_equal(hear_later(child, 5), "");
+	child = 0;
+	assert_int_equal(jit.nr, 0);
+	assert_int_equal(jit.lost, 1);
+}
+
+/* A file that ends each child that reads it is given up; its place is free when its program ends, whichever child that is told */
+static void test_ends_each_child(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	note(child, 5, VMPROF_MAP_ANON, "");
+	write_at(path, 0, "1000 10 one\n");
+	for (i = 1; i <= 2 * VMP_JIT_ERRORS_MAX; i++) {
+		vmp_jit_begin_again(&jit);
+		refusal = 0;
+		if (!jit.program[0].given_up)
+			step();
+		refusal = EIO;
+		assert_string_equal(hear_later(child, 5), "");
+		assert_int_equal(jit.lost, i >= VMP_JIT_ERRORS_MAX);
+	}
+	refusal = 0;
+	vmp_jit_begin_again(&jit);
+	vmp_jit_ended(&jit, (uint32_t)child);
+	assert_string_equal(hear(child, 5), "");
+	assert_int_equal(jit.nr, 0);
+	assert_int_equal(jit.lost, 1);
+}
+
 /* The child was killed: the next one begins anew with who lives, at the place where it was */
 static void test_child_was_killed(void **state)
 {
@@ -744,6 +832,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_container, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_groups, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cannot_be_met, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends_each_child, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_child_was_killed, setup, teardown),
 		cmocka_unit_test(test_proc_texts),
 	};
