@@ -128,7 +128,7 @@ int vmpg_map_fill(const struct vmpg_view *view, struct vm_area_struct *vma,
 	if (room - sizeof(*map) < len)
 		return -ENOSPC;
 	map->path_len = cpu_to_le32(len);
-	memcpy(dst + sizeof(*map), path, len);
+	memcpy(map + 1, path, len);
 	return sizeof(*map) + len;
 }
 
