@@ -17,6 +17,7 @@
  *
  * It ends as an honest agent does where the host asks it to, and begins anew where the host comes again.
  */
+#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
