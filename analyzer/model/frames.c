@@ -40,7 +40,7 @@ static struct vmp_boot *boot(struct in *in)
 static void add_event(struct in *in, struct vmp_guest_event *ev)
 {
 	ev->seen = in->seen;
-	ev->epoch = in->m->boots.nr - 1;
+	ev->epoch = (uint16_t)(in->m->boots.nr - 1);
 	ev->order = in->m->events.nr;
 	ev->nr_maps = in->m->maps.nr - ev->map;
 	if (ev->tsc > in->m->boots.v[ev->epoch].told_guest_tsc)
@@ -51,7 +51,7 @@ static void add_event(struct in *in, struct vmp_guest_event *ev)
 
 static void add_mark(struct in *in, enum vmprof_msg type, uint64_t tsc)
 {
-	struct vmp_guest_event ev = { .tsc = tsc, .type = type, .map = in->m->maps.nr };
+	struct vmp_guest_event ev = { .tsc = tsc, .type = (uint16_t)type, .map = in->m->maps.nr };
 
 	add_event(in, &ev);
 }
@@ -118,11 +118,15 @@ static uint64_t key_of(const struct vmp_file *f)
 	return vmp_hash_bytes(&id, sizeof(id));
 }
 
-/* From now on the inode is this file.  Return: its number */
+/* From now on the inode is this file.  Return: its number; VMP_NONE: there are too many */
 static uint32_t add_file(struct in *in, const struct vmp_file *f)
 {
 	struct vmp_machine *m = in->m;
 
+	if (m->files.nr >= m->files_max) {
+		m->files_over++;
+		return VMP_NONE;
+	}
 	if (vmp_vec_push(&m->files, *f) || vmp_hash_set(&m->by_inode, key_of(f), m->files.nr - 1)) {
 		in->err = -ENOMEM;
 		return VMP_FILE_ANON;
@@ -190,14 +194,14 @@ static void on_file(struct in *in, const struct vmp_msg_file *msg)
 		return;
 	n = file_number(in, msg->dev_major, msg->dev_minor, msg->ino_generation, msg->ino,
 			str(in, msg->path.p, msg->path.len));
-	if (n == VMP_FILE_ANON)
+	if (n == VMP_FILE_ANON || n == VMP_NONE)
 		return;
 	f = &in->m->files.v[n];
 	since_tsc = another_since(in->m, f, msg);
 	if (since_tsc) {
 		other = *f;
 		now = add_file(in, &other);
-		if (now == VMP_FILE_ANON)
+		if (now == VMP_FILE_ANON || now == VMP_NONE)
 			return;
 		hand_over(in, n, now, since_tsc);
 		f = &in->m->files.v[now];
@@ -222,6 +226,8 @@ static void add_map(struct in *in, const struct vmp_msg_map *msg)
 				       msg->ino, str(in, msg->path.p, msg->path.len));
 	/* a deleted file is the same file as before */
 	map.flags &= (uint16_t)~VMPROF_MAP_DELETED;
+	if (map.file == VMP_NONE)
+		return;
 	if (vmp_vec_push(&in->m->maps, map))
 		in->err = -ENOMEM;
 }
@@ -242,7 +248,7 @@ static void on_map(struct in *in, const struct vmp_msg_map *msg)
 static void on_proc(struct in *in, enum vmprof_msg type, struct vmp_msg_proc *msg)
 {
 	struct vmp_guest_event ev = {
-		.tsc = msg->tsc, .cr3 = msg->cr3, .type = type, .pid = msg->pid,
+		.tsc = msg->tsc, .cr3 = msg->cr3, .type = (uint16_t)type, .pid = msg->pid,
 		.tgid = msg->tgid, .ppid = msg->ppid, .flags = msg->flags,
 		.map = in->m->maps.nr,
 	};

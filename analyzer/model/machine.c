@@ -11,6 +11,7 @@ int vmp_machine_init(struct vmp_machine *m, uint32_t vm)
 	memset(m, 0, sizeof(*m));
 	m->vm = vm;
 	m->said_agent = -1;
+	m->files_max = VMP_FILES_MAX;
 	vmp_space_init(&m->space);
 	return vmp_vec_push(&m->files, anon);
 }
@@ -57,6 +58,19 @@ static int by_time(const void *pa, const void *pb)
 	if (a->tsc != b->tsc)
 		return a->tsc < b->tsc ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* An agent tells in order; sorting would take memory for each event */
+static void sort_events(struct vmp_machine *m)
+{
+	uint32_t i;
+
+	for (i = 1; i < m->events.nr; i++) {
+		if (by_time(&m->events.v[i - 1], &m->events.v[i]) < 0)
+			continue;
+		qsort(m->events.v, m->events.nr, sizeof(*m->events.v), by_time);
+		return;
+	}
 }
 
 /* The clock, or where nobody told of one, what arrival times give */
@@ -193,7 +207,7 @@ static int watch_knowledge(struct vmp_machine *m, const struct vmp_guest_event *
 	}
 	if (g->type == VMPROF_MSG_SNAP_END)
 		m->snapped_in_boot = g->epoch + 1;
-	if (open || m->snapped_in_boot != g->epoch + 1 || m->lost_in_boot == g->epoch + 1 ||
+	if (open || m->snapped_in_boot != g->epoch + 1U || m->lost_in_boot == g->epoch + 1U ||
 	    !vmp_space_all_told(&m->space))
 		return 0;
 	return vmp_vec_push(&m->infer.known, span);
@@ -219,8 +233,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 		return err;
 	place_hellos(m, begin, end);
 	set_times(m, end);
-	if (m->events.nr)
-		qsort(m->events.v, m->events.nr, sizeof(*m->events.v), by_time);
+	sort_events(m);
 	for (i = 0; e < m->boots.nr; e++) {
 		err = begin_boot(m, e, last);
 		if (err)
@@ -247,7 +260,7 @@ int vmp_machine_build(struct vmp_machine *m, struct vmp_strings *strings,
 		}
 		end_knowledge(m, last);
 	}
-	if (m->bad_frames)
+	if (m->bad_frames || m->space.images_over || m->files_over)
 		vmp_vec_free(&m->infer.known);
 	vmp_space_end_unheard(&m->space);
 	vmp_space_finish(&m->space);

@@ -42,6 +42,8 @@ struct vmp_file {
 	uint32_t elf;		/* the model's: opened object + 1, 0 not tried */
 };
 
+#define VMP_FILES_MAX	(1U << 20)	/* of a guest in one capture: each takes several times what its message did */
+
 #define VMP_BOOTS_MAX	256	/* of a guest in one capture; later ones are taken for the last */
 
 /* One boot of the guest; two, if in it the guest went back in time (a snapshot was loaded) */
@@ -63,11 +65,12 @@ struct vmp_guest_event {
 	uint64_t tsc;		/* guest; host once built */
 	uint64_t seen;		/* host TSC by which it had come */
 	uint64_t cr3;
-	uint32_t type, pid, tgid, ppid, flags, comm;
+	uint16_t type, epoch;	/* below VMP_BOOTS_MAX */
+	uint32_t pid, tgid, ppid, flags, comm;
 	uint32_t nspid, cgroup;	/* 0 not told; string number */
 	uint32_t map, nr_maps;	/* in maps */
 	uint32_t jit_text;	/* of JITMAP: whose program runs now */
-	uint32_t epoch, order;
+	uint32_t order;
 };
 
 /* The copy of a kernel's code, as it was in memory, in the object cache */
@@ -103,6 +106,8 @@ struct vmp_machine {
 	VMP_VEC(struct vmp_boot) boots;
 	VMP_VEC(struct vmp_file) files;		/* 0: VMP_FILE_ANON */
 	struct vmp_hash by_inode;		/* as it is now */
+	uint32_t files_max;			/* VMP_FILES_MAX, but in tests */
+	uint64_t files_over;			/* mappings and FILEs of more, left out */
 	uint64_t looked_back;			/* events, for the mappings of files that are other ones now */
 	struct vmp_kernel_copy copy;		/* of the last boot's kernel */
 	struct vmp_jit jit;

@@ -12,6 +12,7 @@ void vmp_space_init(struct vmp_space *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->swapper = VMP_NONE;
+	s->images_max = VMP_IMAGES_MAX;
 }
 
 void vmp_space_deinit(struct vmp_space *s)
@@ -139,6 +140,8 @@ static int new_proc(struct vmp_space *s, const struct vmp_space_event *ev, uint6
 	/* Its exit was lost: two processes never share a number. */
 	if (old != VMP_NONE)
 		end_proc(s, old, last_heard(s, old, ev->tsc));
+	if (s->images.nr >= s->images_max)
+		return -ENOSPC;
 	if (vmp_vec_push(&s->procs, p) || vmp_hash_set(&s->live, ev->tgid, s->procs.nr - 1))
 		return -ENOMEM;
 	*out = s->procs.nr - 1;
@@ -155,6 +158,11 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
 	};
 	uint32_t old = s->procs.v[proc].image;
 
+	/* of what it runs now nothing can be kept: it is not known any more */
+	if (s->images.nr >= s->images_max) {
+		end_proc(s, proc, end);
+		return -ENOSPC;
+	}
 	if (vmp_vec_push(&s->images, im))
 		return -ENOMEM;
 	if (old != VMP_NONE && s->images.v[old].end > end)
@@ -391,7 +399,7 @@ static void live_longer(struct vmp_space *s, const struct vmp_space_event *ev)
 {
 	const uint32_t *proc = vmp_hash_find(&s->live, ev->tgid);
 
-	if (!proc || s->procs.v[*proc].end > ev->tsc)
+	if (!proc || s->procs.v[*proc].end > ev->tsc || s->images_over)
 		return;
 	s->procs.v[*proc].end = ev->tsc;
 	s->images.v[s->procs.v[*proc].image].end = ev->tsc;
@@ -500,7 +508,7 @@ void vmp_space_disown(struct vmp_space *s, uint32_t image)
 	s->images.v[image].cr3 = 0;
 }
 
-int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
+static int take_event(struct vmp_space *s, const struct vmp_space_event *ev)
 {
 	uint64_t cr3;
 	uint32_t image, proc;
@@ -547,5 +555,15 @@ int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
 			s->images.v[s->procs.v[proc].image].comm = ev->comm;
 		return 0;
 	}
+	return 0;
+}
+
+int vmp_space_event(struct vmp_space *s, const struct vmp_space_event *ev)
+{
+	int err = take_event(s, ev);
+
+	if (err != -ENOSPC)
+		return err;
+	s->images_over++;
 	return 0;
 }

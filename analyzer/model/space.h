@@ -23,6 +23,8 @@
 #define VMP_NONE	UINT32_MAX
 #define VMP_FORKS_MAX	64	/* ancestors of an image whose mappings are looked at */
 #define VMP_IMAGE_MAPS_MAX	4096	/* of one image; each is compared with those before it */
+#define VMP_IMAGES_MAX	(4U << 20)	/* of one VM: each takes several times what its message did.  More than all
+					   that may be kept of a guest tells of, if it tells of their ends, too */
 
 struct vmp_map {
 	uint64_t start, end, pgoff;	/* gva, gva, bytes */
@@ -42,10 +44,10 @@ struct vmp_image {
 	uint32_t comm;		/* string number */
 	uint32_t nspid;		/* tgid in its own pid namespace, 0 not told */
 	uint32_t cgroup;	/* string number; what was told last, 0 nothing */
-	VMP_VEC(struct vmp_map) maps;
-	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
 	uint8_t opaque;		/* without CR3: nobody told what it has mapped */
 	uint8_t doubtful;	/* without CR3: what was inferred of it contradicts itself */
+	VMP_VEC(struct vmp_map) maps;
+	VMP_VEC(uint64_t) cuts;	/* from these on, some address means something else */
 };
 
 struct vmp_proc {
@@ -94,6 +96,8 @@ struct vmp_space {
 	uint32_t swapper;		/* image of the kernel's own CR3, or VMP_NONE */
 	uint64_t repaired;		/* spans found backwards: events had been lost */
 	uint64_t maps_over;		/* mappings told over VMP_IMAGE_MAPS_MAX, and left out */
+	uint32_t images_max;		/* VMP_IMAGES_MAX, but in tests */
+	uint64_t images_over;		/* events that told of one more: as if they had been lost */
 };
 
 struct vmp_space_event {

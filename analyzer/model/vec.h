@@ -14,9 +14,11 @@
 
 #define VMP_VEC(type) struct { type *v; uint32_t nr, room; }
 
+#define VMP_VEC_FIRST	24	/* bytes that malloc() gives at least; there are millions of vectors with one element */
+
 static inline int vmp_vec_grow(void **v, uint32_t *room, uint32_t need, size_t size)
 {
-	uint32_t n = *room ? *room : 4;
+	uint32_t n = *room ? *room : size < VMP_VEC_FIRST ? (uint32_t)(VMP_VEC_FIRST / size) : 1;
 	void *p;
 
 	while (n < need) {

@@ -330,6 +330,10 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	number(out, "repaired", vm->space.repaired);
 	if (vm->space.maps_over)
 		number(out, "maps_over", vm->space.maps_over);
+	if (vm->space.images_over)
+		number(out, "processes_over", vm->space.images_over);
+	if (vm->files_over)
+		number(out, "files_over", vm->files_over);
 	if (vm->jit.lines.bad)
 		number(out, "jit_lines_bad", vm->jit.lines.bad);
 	if (vm->jit.lines.over)

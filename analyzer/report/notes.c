@@ -90,6 +90,12 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 	if (vm->space.maps_over)
 		note(n, "%" PRIu64 " mappings were left out: their programs had told of %u before; code there has no name",
 		     vm->space.maps_over, VMP_IMAGE_MAPS_MAX);
+	if (vm->space.images_over)
+		note(n, "%" PRIu64 " events of processes were left out: %u programs had begun before; what ran in later ones has no process",
+		     vm->space.images_over, VMP_IMAGES_MAX);
+	if (vm->files_over)
+		note(n, "%" PRIu64 " mappings and descriptions of files were left out: %u files had been told of before; code there has no name",
+		     vm->files_over, VMP_FILES_MAX);
 	if (vm->jit.lines.bad)
 		note(n, "%" PRIu64 " lines of JIT maps made no sense and were left out", vm->jit.lines.bad);
 	if (vm->jit.lines.over || vm->jit.pieces_over)

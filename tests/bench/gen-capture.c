@@ -135,6 +135,24 @@ static void put_life(struct out *o, const struct world *w)
 	}
 }
 
+/* What a guest that lies can say to make a reader remember most for a byte: each time another process, address space and name */
+static void put_forks(struct out *o, uint64_t nr)
+{
+	uint64_t i;
+
+	for (i = 0; i < nr; i++) {
+		struct vmprof_proc m = {
+			.tsc = WORLD_BEGIN + WORLD_CLOCK_OFFSET + i, .cr3 = (1ULL << 40) + i * WORLD_PAGE,
+			.pid = (uint32_t)(1000000 + i), .tgid = (uint32_t)(1000000 + i), .ppid = 1,
+		};
+		char name[sizeof(m.comm) + 1];
+
+		snprintf(name, sizeof(name), "fork-%llx", (unsigned long long)i);
+		memcpy(m.comm, name, strlen(name));
+		frame(o, VMPROF_MSG_FORK, &m, sizeof(m), NULL, 0);
+	}
+}
+
 /* kallsyms text of a kernel; from malloc() */
 static char *kallsyms(const struct world_image *kernel, uint64_t base, size_t *len)
 {
@@ -298,6 +316,7 @@ static const char usage[] =
 	"  --processes N    processes of the guest [2000]\n"
 	"  --images N       programs and libraries [300]\n"
 	"  --seed N         where all numbers come from [1]\n"
+	"  --forks N        messages of processes that are born behind all others, and do nothing\n"
 	"  --lbr N          samples in guest user code have N last branches, up to 32, and the\n"
 	"                   programs have code to go with them\n"
 	"  --perf           also FOLDER/perf.data: the same samples for\n"
@@ -319,9 +338,9 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "samples", 1, NULL, 's' }, { "processes", 1, NULL, 'p' }, { "images", 1, NULL, 'i' },
-		{ "seed", 1, NULL, 'r' }, { "lbr", 1, NULL, 'l' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
+		{ "seed", 1, NULL, 'r' }, { "lbr", 1, NULL, 'l' }, { "forks", 1, NULL, 'k' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
 	};
-	uint64_t samples = 10000000, processes = 2000, images = 300, seed = 1, branches = 0;
+	uint64_t samples = 10000000, processes = 2000, images = 300, seed = 1, branches = 0, forks = 0;
 	struct vmprof_cap_header h = { .session = "bench", .realtime_ns = 1700000000000000000ULL,
 				       .tsc = WORLD_BEGIN, .tsc_khz = WORLD_KHZ };
 	char path[600], libs[600];
@@ -337,6 +356,7 @@ int main(int argc, char **argv)
 		case 'i': images = number(optarg, 10000); break;
 		case 'r': seed = number(optarg, UINT64_MAX); break;
 		case 'l': branches = number(optarg, VMPROF_LBR_MAX); break;
+		case 'k': forks = number(optarg, 1U << 30); break;
 		case 'f': want_perf = 1; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: return 2;
@@ -360,6 +380,7 @@ int main(int argc, char **argv)
 	check(o.buf ? 0 : -ENOMEM, path);
 	put_session(&o, w, libs);
 	put_life(&o, w);
+	put_forks(&o, forks);
 	put_ksyms(&o, w);
 	flush(&o);
 	put_samples(&o, w, perf, (unsigned int)branches);
