@@ -33,7 +33,8 @@ enum vmp_agent_state {
 #define VMP_AGENT_RATE_BYTES	(4U << 20)	/* read per second, objects aside ... */
 #define VMP_AGENT_BURST_BYTES	(64U << 20)	/* ... this much at once */
 #define VMP_AGENT_KEEP_BYTES	(2ULL << 30)	/* kept of one guest in one session: a report
-						   needs about 1.5 times that in memory */
+						   needs about 1.7 times that in memory, or
+						   2 times, if the guest lies */
 #define VMP_AGENT_HELLOS	8		/* taken at once; then one a second */
 
 struct vmp_agent_ops {

@@ -10,8 +10,8 @@
 #include "collect/carry.h"
 #include "collect/clock.h"
 #include "collect/housekeep.h"
+#include "collect/needs.h"
 #include "collect/session.h"
-#include "model/needed.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/units.h"
@@ -161,7 +161,7 @@ static void begin_fetching(struct vmp_session *s)
 	}
 	vmp_store_comms(s);
 	vmp_session_phase(s, VMP_FETCHING);
-	err = vmp_needed_objects(s->path, need, s);
+	err = vmp_needs(s->path, need, s);
 	if (err)
 		vmp_warn("cannot tell which guest binaries the samples need: %s", strerror(-err));
 	for (i = 0; i < s->nr_vms; i++)

@@ -2,7 +2,10 @@
 /* test_needed.c - which of the guest's files a capture needs for its names. */
 #include "modelled.h"
 
-#include "model/needed.h"
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "collect/needs.h"
 
 struct needed {
 	uint32_t vm[8], file[8];
@@ -118,12 +121,98 @@ static void test_needed_after_reboot(void **state)
 	assert_string_equal(n.path[1], "/lib/gone.so");
 }
 
+/* The other process tells the same, and why it cannot */
+static void test_in_another_process(void **state)
+{
+	struct needed n = { 0 };
+	char absent[256];
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_map(&g, 1600, CR3_A, 10, 0x600000, 0x700000, 0, 101, "/lib/hot.so");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_file(&g, 2, 101, 10, NULL, 0, "/lib/hot.so");
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 2);
+	finish();
+	assert_int_equal(vmp_needs(path, on_needed, &n), 0);
+	assert_int_equal(n.nr, 2);
+	assert_int_equal(n.file[0], 2);
+	assert_int_equal(n.file[1], 1);
+	assert_int_equal(n.vm[1], GEN_VM);
+	assert_string_equal(n.key[1], "u-1000/12ab");
+	assert_string_equal(n.path[1], "/bin/app");
+	snprintf(absent, sizeof(absent), "%s.absent", path);
+	assert_int_equal(vmp_needs(absent, on_needed, &n), -ENOENT);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);	/* nothing is left of it */
+}
+
+/* When it has begun to read, it is ended as the kernel would that has no memory left. */
+static void end_it(pid_t parent)
+{
+	char list[64], score[64], words[256];
+	unsigned int pid = 0, at;
+	int n;
+	FILE *f;
+
+	alarm(60);
+	snprintf(list, sizeof(list), "/proc/%d/task/%d/children", parent, parent);
+	while (!pid) {
+		f = fopen(list, "r");
+		n = f ? (int)fread(words, 1, sizeof(words) - 1, f) : 0;
+		words[n] = 0;
+		for (at = 0; sscanf(words + at, "%u %n", &pid, &n) == 1 && pid == (unsigned int)getpid(); pid = 0)
+			at += (unsigned int)n;
+		if (f)
+			fclose(f);
+		snprintf(score, sizeof(score), "/proc/%u/oom_score_adj", pid);
+		f = pid ? fopen(score, "r") : NULL;
+		if (!f || fscanf(f, "%d", &n) != 1 || n != 1000)
+			pid = 0;
+		if (f)
+			fclose(f);
+	}
+	kill((pid_t)pid, SIGKILL);
+	_exit(0);
+}
+
+static void test_out_of_memory(void **state)
+{
+	struct needed n = { 0 };
+	pid_t parent = getpid(), killer;
+	char list[64];
+	uint32_t i;
+
+	(void)state;
+	/* enough that it is still read when it is ended */
+	gen_hello(&g, 1500, 1, 0);
+	for (i = 0; i < 400000; i++) {
+		gen_proc(&g, VMPROF_MSG_FORK, 2000 + i, (1ULL << 40) + i * 4096ULL, 1000 + i, 1, 0, "app");
+		if (g.agent_len > sizeof(g.agent) - 4096)
+			gen_agent_flush(&g, GEN_VM, 0);
+	}
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_end(&g);
+	snprintf(list, sizeof(list), "/proc/%d/task/%d/children", parent, parent);
+	if (access(list, R_OK))
+		skip();		/* this kernel does not tell */
+	killer = fork();
+	if (!killer)
+		end_it(parent);
+	assert_int_equal(vmp_needs(path, on_needed, &n), -ENOMEM);
+	assert_int_equal(n.nr, 0);
+	assert_int_equal(waitpid(killer, NULL, 0), killer);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_needed), T(test_needed_elsewhere), T(test_needed_after_reboot),
+		T(test_in_another_process), T(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

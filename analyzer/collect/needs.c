@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* needs.c - see needs.h. */
+#include "collect/needs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model/objcache.h"
+
+#define PATH_BYTES	65536	/* no frame has a longer one */
+
+/* One file; build-id, key and path follow.  The last has nothing but the result. */
+struct told {
+	uint64_t bytes;
+	uint32_t vm, file, elsewhere;
+	uint32_t build_id_len, key_len, path_len;
+	int32_t last, err;
+};
+
+/* ------------------------------------------------------ the other process */
+
+static int put(void *arg, const struct vmp_needed *n)
+{
+	const struct told t = {
+		.bytes = n->bytes, .vm = n->vm, .file = n->file, .elsewhere = (uint32_t)n->elsewhere,
+		.build_id_len = (uint32_t)n->build_id_len, .key_len = (uint32_t)strlen(n->key),
+		.path_len = (uint32_t)strlen(n->path),
+	};
+	FILE *to = arg;
+
+	fwrite(&t, sizeof(t), 1, to);
+	fwrite(n->build_id, 1, t.build_id_len, to);
+	fwrite(n->key, 1, t.key_len, to);
+	fwrite(n->path, 1, t.path_len, to);
+	return ferror(to) ? -EPIPE : 0;
+}
+
+static void find(int fd, const char *path)
+{
+	FILE *to = fdopen(fd, "w"), *score = fopen("/proc/self/oom_score_adj", "w");
+	struct told last = { .last = 1 };
+
+	/* the first that the kernel ends */
+	if (score) {
+		fputs("1000", score);
+		fclose(score);
+	}
+	if (!to)
+		return;
+	last.err = vmp_needed_objects(path, put, to);
+	fwrite(&last, sizeof(last), 1, to);
+	fclose(to);
+}
+
+/* -------------------------------------------------------- in the collector */
+
+static int get(FILE *from, char *to, uint32_t len, uint32_t room)
+{
+	if (len >= room || fread(to, 1, len, from) != len)
+		return -ENOMEM;
+	to[len] = 0;
+	return 0;
+}
+
+static int take_all(FILE *from, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+{
+	char build_id[VMPROF_BUILD_ID_MAX + 1], key[VMP_OBJKEY_MAX];
+	char *path = malloc(PATH_BYTES);
+	struct told t;
+	int err = path ? 0 : -ENOMEM;
+
+	while (!err) {
+		if (fread(&t, sizeof(t), 1, from) != 1) {
+			err = -ENOMEM;
+			break;
+		}
+		if (t.last) {
+			err = t.err;
+			break;
+		}
+		if (get(from, build_id, t.build_id_len, sizeof(build_id)) || get(from, key, t.key_len, sizeof(key)) ||
+		    get(from, path, t.path_len, PATH_BYTES)) {
+			err = -ENOMEM;
+			break;
+		}
+		const struct vmp_needed n = {
+			.vm = t.vm, .file = t.file, .bytes = t.bytes, .build_id = (const uint8_t *)build_id,
+			.build_id_len = t.build_id_len, .key = key, .path = path, .elsewhere = (int)t.elsewhere,
+		};
+
+		err = fn(arg, &n);
+	}
+	free(path);
+	return err;
+}
+
+int vmp_needs(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+{
+	const pid_t parent = getpid();
+	int ends[2], err;
+	FILE *from;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent && dup2(ends[1], 3) == 3) {
+			close_range(4, ~0U, 0);
+			find(3, path);
+		}
+		_exit(0);
+	}
+	err = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	from = err ? NULL : fdopen(ends[0], "r");
+	if (from) {
+		err = take_all(from, fn, arg);
+		fclose(from);
+	} else {
+		close(ends[0]);
+		err = err ? err : -ENOMEM;
+	}
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return err;
+}
