@@ -206,6 +206,30 @@ static int carry_without_module(struct vmp_session *s)
 	return 1;
 }
 
+static uint64_t drop_without_module(struct vmp_session *s)
+{
+	uint64_t n = (uint64_t)s->procfs_msg_waits;
+
+	s->procfs_msg_waits = 0;
+	while (vmp_sideband_next(&s->sideband, &s->procfs_msg))
+		n++;
+	return n;
+}
+
+uint64_t vmp_session_drop(struct vmp_session *s)
+{
+	struct vmpg_record rec;
+	uint64_t n;
+
+	if (s->module < 0)
+		return drop_without_module(s);
+	for (n = 0; refill(s); n++) {
+		memcpy(&rec, s->records + s->records_at, sizeof(rec));
+		s->records_at += sizeof(rec) + ((rec.len + 7U) & ~7U);
+	}
+	return n;
+}
+
 int vmp_session_carry(struct vmp_session *s)
 {
 	int i, ret = 1;

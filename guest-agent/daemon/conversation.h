@@ -29,4 +29,7 @@ int vmp_session_put_files(struct vmp_session *s);
 /** vmp_session_carry() - Some of what the guest did.  Return: 1 more at once, 0 nothing left, -ENOBUFS the buffer is full. */
 int vmp_session_carry(struct vmp_session *s);
 
+/** vmp_session_drop() - Read on and carry nothing.  Return: how many events were left. */
+uint64_t vmp_session_drop(struct vmp_session *s);
+
 #endif

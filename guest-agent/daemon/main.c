@@ -110,8 +110,16 @@ static int wait_for_host(struct vmp_port *port, struct vmp_session *s, int signa
 	return 0;
 }
 
-/* One round with a host.  Return: 1 a signal ends us. */
-static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
+/* The longest wait, but no longer than so.  -1: without end */
+static int wait_ms(const struct vmp_session *s, int longest_ms)
+{
+	int ms = vmp_session_timeout_ms(s);
+
+	return longest_ms < 0 || (ms >= 0 && ms < longest_ms) ? ms : longest_ms;
+}
+
+/* One round with a host, and no longer than so.  Return: 1 a signal ends us. */
+static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals, int longest_ms)
 {
 	struct pollfd p[4] = {
 		{ .fd = signals, .events = POLLIN },
@@ -120,7 +128,7 @@ static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 		{ .fd = -1, .events = POLLIN },
 	};
 	int more = vmp_session_step(s);
-	int ret = vmp_out_flush(&s->out, port->fd, vmp_now_ms());
+	int ret = vmp_out_flush(&s->out, port->fd, s->ends ? UINT64_MAX : vmp_now_ms());
 
 	if (ret > 0) {
 		p[1].events |= POLLOUT;
@@ -132,7 +140,7 @@ static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 		p[2].fd = s->module;
 	if (vmp_reader_busy(&s->reader))
 		p[3].fd = s->reader.fd;
-	if (ret >= 0 && poll(p, 4, more ? 0 : vmp_session_timeout_ms(s)) < 0 && errno != EINTR)
+	if (ret >= 0 && poll(p, 4, more ? 0 : wait_ms(s, longest_ms)) < 0 && errno != EINTR)
 		ret = -errno;
 	if (ret >= 0 && p[1].revents & POLLIN)
 		ret = vmp_session_input(s, port->fd);
@@ -143,6 +151,20 @@ static int serve_host(struct vmp_port *port, struct vmp_session *s, int signals)
 		vmp_port_lost(port, ret);
 	}
 	return p[0].revents != 0;
+}
+
+/* What the host has not heard yet goes out, as far as the port takes it in time. */
+static void tell_the_rest(struct vmp_port *port, struct vmp_session *s)
+{
+	const uint64_t until_ms = vmp_now_ms() + VMP_SESSION_END_MS;
+	uint64_t now_ms;
+
+	vmp_session_told_to_end(s);
+	while (port->connected && !vmp_session_has_ended(s) && (now_ms = vmp_now_ms()) < until_ms)
+		serve_host(port, s, -1, (int)(until_ms - now_ms));
+	vmp_session_leave(s);
+	if (port->connected)
+		vmp_out_flush(&s->out, port->fd, UINT64_MAX);
 }
 
 static int run(const struct options *o)
@@ -163,11 +185,9 @@ static int run(const struct options *o)
 	session.bulk.forbidden = o->no_objects;
 	vmp_port_init(&port, o->port);
 	while (!ended)
-		ended = port.connected ? serve_host(&port, &session, signals) :
+		ended = port.connected ? serve_host(&port, &session, signals, -1) :
 					 wait_for_host(&port, &session, signals);
-	/* what waits for others, as far as the port takes it now */
-	if (port.connected)
-		vmp_out_flush(&session.out, port.fd, UINT64_MAX);
+	tell_the_rest(&port, &session);
 	vmp_session_deinit(&session);
 	vmp_port_close(&port);
 	close(signals);

@@ -47,6 +47,7 @@ void vmp_session_hello(struct vmp_session *s, uint32_t flags)
 	vmp_session_reset(s);
 	vmp_out_restart(&s->out);
 	s->bad_input = 0;
+	s->left = 0;
 	memset(s->lost_sent, 0, sizeof(s->lost_sent));
 	if (!s->start_refused)
 		s->module_error = vmp_module_open(&s->module);
@@ -77,7 +78,7 @@ void vmp_session_tell_lost(struct vmp_session *s)
 					  s->in.stats.seq_gaps;
 	lost.count[VMPROF_GLOST_FILES] += s->files.overflow;
 	lost.count[VMPROF_GLOST_JIT] += s->jit.lost;
-	lost.count[VMPROF_GLOST_RING] += sb->lost;
+	lost.count[VMPROF_GLOST_RING] += sb->lost + s->left;
 	lost.count[VMPROF_GLOST_MISSED] += sb->missed;
 	lost.count[VMPROF_GLOST_MAPS] += s->procfs.unread;
 	lost.count[VMPROF_GLOST_STUCK] += s->unread;

@@ -16,6 +16,7 @@
 #define SILENCE_MS		1000	/* then a connected host is told that we are here */
 #define LOST_CHECK_MS		1000	/* at rest nothing else wakes the daemon */
 #define DRAIN_MS		5000	/* the last of the files and JIT maps may take at the end */
+#define LAST_DRAIN_MS		1000	/* ... and when we are told to end */
 
 int vmp_session_init(struct vmp_session *s)
 {
@@ -105,7 +106,7 @@ static void say_done(struct vmp_session *s)
 	};
 
 	vmp_session_tell_lost(s);
-	if (!vmp_symbols_announce(&s->symbols, &s->out) || vmp_session_put(s, VMPROF_MSG_DONE, &done, sizeof(done)))
+	if (!s->cut && (!vmp_symbols_announce(&s->symbols, &s->out) || vmp_session_put(s, VMPROF_MSG_DONE, &done, sizeof(done))))
 		return;
 	vmp_sideband_close(&s->sideband);
 	s->state = VMP_READY;
@@ -171,7 +172,7 @@ static int drain(struct vmp_session *s)
 	uint64_t now = vmp_now_ms();
 
 	if (!s->drain_until_ms) {
-		s->drain_until_ms = now + DRAIN_MS;
+		s->drain_until_ms = now + (s->ends ? LAST_DRAIN_MS : DRAIN_MS);
 		vmp_jit_finish(&s->jit);
 	}
 	if (now < s->drain_until_ms && (s->jit.nr || s->files.sent < s->files.nr))
@@ -184,6 +185,49 @@ static int drain(struct vmp_session *s)
 	say_done(s);
 	return 1;
 }
+
+/* ---------------------------------------------------- when we are told to end */
+
+/* No more comes than what is there; of a snapshot that is being made the rest is not told. */
+static void trace_no_more(struct vmp_session *s)
+{
+	if (s->module >= 0)
+		vmp_module_stop(s->module);
+	vmp_sideband_flush(&s->sideband);
+	vmp_procfs_end(&s->procfs);
+}
+
+void vmp_session_told_to_end(struct vmp_session *s)
+{
+	s->ends = 1;
+	if (s->state == VMP_RUNNING) {
+		s->cut = 1;
+		trace_no_more(s);
+		s->state = VMP_DRAINING;
+	}
+	if (s->drain_until_ms)
+		s->drain_until_ms = vmp_now_ms() + LAST_DRAIN_MS;
+}
+
+int vmp_session_has_ended(const struct vmp_session *s)
+{
+	return s->state <= VMP_READY && !vmp_out_pending(&s->out);
+}
+
+void vmp_session_leave(struct vmp_session *s)
+{
+	if (s->state < VMP_RUNNING)
+		return;
+	trace_no_more(s);
+	s->left = vmp_session_drop(s);
+	if (s->left && s->module < 0 && !s->sideband.lost_since_tsc)
+		s->sideband.lost_since_tsc = s->snapshot_tsc;
+	vmp_jit_give_up(&s->jit);
+	s->unread += vmp_files_give_up(&s->files);
+	vmp_session_tell_lost(s);
+}
+
+/* ------------------------------------------------------------- step by step */
 
 static void say_hello_to_silence(struct vmp_session *s)
 {

@@ -27,6 +27,7 @@
 #include "symbols.h"
 
 #define VMP_RECORDS_BYTES	(256U << 10)	/* one read of the module's ring */
+#define VMP_SESSION_END_MS	2000U		/* longest time for what is left, when we are told to end */
 
 enum vmp_state { VMP_IDLE, VMP_READY, VMP_RUNNING, VMP_STOPPING, VMP_DRAINING };
 
@@ -44,6 +45,9 @@ struct vmp_session {
 	unsigned int snapshots;		/* asked for, SNAP_END not carried yet */
 	uint64_t silent_since_ms;	/* host connected, no greeting from it; 0 it has greeted */
 	uint64_t drain_until_ms;	/* files and JIT maps go out until then; 0 not draining */
+	int ends;			/* we were told to end */
+	int cut;			/* ... while tracing: the host waits for no DONE */
+	uint64_t left;			/* events that were behind when there was no more time */
 	uint64_t unread;		/* reads that were given up, and files that are told without having been looked at */
 	uint64_t lost_checked_ms;
 	uint64_t bad_input;		/* requests that made no sense, since HELLO */
@@ -100,5 +104,18 @@ int vmp_session_wants_records(const struct vmp_session *s);
 
 /** vmp_session_timeout_ms() - Longest wait, -1 without end. */
 int vmp_session_timeout_ms(const struct vmp_session *s);
+
+/**
+ * vmp_session_told_to_end() - We are told to end: trace no more.
+ *
+ * vmp_session_step() goes on with what was traced until then, for VMP_SESSION_END_MS at most: nothing of it waits any longer.
+ */
+void vmp_session_told_to_end(struct vmp_session *s);
+
+/** vmp_session_has_ended() - Has all gone out that was there? */
+int vmp_session_has_ended(const struct vmp_session *s);
+
+/** vmp_session_leave() - There is no more time: what has not gone out is counted, and told where there is room. */
+void vmp_session_leave(struct vmp_session *s);
 
 #endif

@@ -97,6 +97,7 @@ static struct {
 	int busy;			/* refuse further snapshots */
 	int start_error, snapshot_error;
 	int no_tasks;			/* it does not tell where the kernel keeps them */
+	uint32_t forks;			/* that come as soon as it traces */
 	uint16_t flags;			/* of the next records */
 	uint8_t ring[4 << 20];
 	size_t at, end;
@@ -140,6 +141,7 @@ int vmp_module_query(int fd, struct vmpg_query *query)
 int vmp_module_start(int fd)
 {
 	const struct vmprof_task_layout t = { .pid_offset = htole32(2400) };
+	struct vmprof_proc p = { .tgid = htole32(1) };
 
 	(void)fd;
 	if (module.start_error)
@@ -147,6 +149,8 @@ int vmp_module_start(int fd)
 	module.tracing = 1;
 	if (!module.no_tasks)
 		module_put(VMPROF_MSG_TASKS, &t, sizeof(t));
+	for (p.pid = 0; p.pid < module.forks; p.pid++)
+		module_put(VMPROF_MSG_FORK, &p, sizeof(p));
 	return 0;
 }
 
