@@ -24,6 +24,7 @@
 #include <linux/sched/task.h>
 #include <linux/wait.h>
 
+#include "compat/compat.h"
 #include "known.h"
 #include "lost.h"
 #include "maps.h"
@@ -161,8 +162,7 @@ static int read_maps(struct snapshot *snap, const struct vmpg_view *view, const 
 		vmpg_maps_walk(view, f->mm, walk);
 		mmap_read_unlock(f->mm);
 	}
-	/* where the process has ended meanwhile, all that it mapped goes, and its AIO is waited for: not by us */
-	mmput_async(f->mm);
+	vmpg_mmput(f->mm);
 	return ret;
 }
 
@@ -210,7 +210,7 @@ static void find_mm(struct task_struct *leader, struct found *f)
 	get_task_struct(f->task);
 	rcu_read_unlock();
 	if (f->mm)
-		mmput_async(f->mm);
+		vmpg_mmput(f->mm);
 }
 
 static void found_put(struct found *f)

@@ -2,7 +2,7 @@
 /*
  * compat.h - differences between kernels, found by the compile probes next to it.
  *
- * ../Kbuild compiles probe_NAME.c and defines VMPG_HAVE_NAME when it compiles.
+ * ../Kbuild compiles probe_NAME.c and defines VMPG_HAVE_NAME when it compiles, or when modules may call it.
  */
 #ifndef VMPG_COMPAT_H
 #define VMPG_COMPAT_H
@@ -11,6 +11,7 @@
 #include <linux/fs.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 
 #ifdef CONFIG_PREEMPT_RT
 #error "vmprof_guest takes mmap locks in probes, which PREEMPT_RT does not permit"
@@ -40,6 +41,16 @@ static inline struct timespec64 vmpg_mtime(const struct inode *inode)
 	return inode->i_mtime;
 }
 #endif
+
+/* Where a process has ended meanwhile all that it mapped goes, and its AIO is waited for: by somebody else, if we may ask for that */
+static inline void vmpg_mmput(struct mm_struct *mm)
+{
+#ifdef VMPG_HAVE_MMPUT_ASYNC
+	mmput_async(mm);
+#else
+	mmput(mm);
+#endif
+}
 
 /* The path in the default hierarchy, under RCU.  Return: its length, or more than fits, or -errno; 0 there is none */
 static inline int vmpg_cgroup_path(struct task_struct *task, char *buf, size_t room)
