@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# short: yes
 # A guest without an agent; an agent that is killed and comes back within a session; how seldom processes wake it.
 . /src/tests/lab/cases/common.sh
 plan 33
