@@ -119,7 +119,8 @@ int vmpg_ring_put(struct vmpg_ring *ring, const struct vmpg_put *put)
 	} else if (put->still_true && !put->still_true(put->arg)) {
 		ret = -ESTALE;
 	} else {
-		*put->tsc = cpu_to_le64(rdtsc_ordered());
+		if (put->tsc)
+			*put->tsc = cpu_to_le64(rdtsc_ordered());
 		/* records are 8-byte aligned: a header never wraps */
 		copy_in(ring, ring->head, &rec, sizeof(rec));
 		copy_in(ring, ring->head + sizeof(rec), put->payload, put->len);

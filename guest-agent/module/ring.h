@@ -45,7 +45,7 @@ struct vmpg_put {
 	bool can_wait;			/* the reader has nothing to look at */
 	u32 len;			/* bytes of payload */
 	const void *payload;
-	__le64 *tsc;			/* field of the payload, set to the TSC of its place */
+	__le64 *tsc;			/* field of the payload, set to the TSC of its place; NULL: it has one */
 	u32 keep_free;			/* bytes that must stay free: for events */
 	/* asked with the lock held, when the place in the order is certain */
 	bool (*still_true)(const void *arg);

@@ -23,6 +23,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/wait.h>
+#include <asm/msr.h>
 
 #include "compat/compat.h"
 #include "known.h"
@@ -39,6 +40,7 @@ struct snapshot {
 	struct vmpg_ring *ring;
 	const bool *cancel;
 	unsigned long patience;		/* that is left for locks, jiffies */
+	u64 read_tsc;			/* when the maps were read */
 	char path[VMPG_PATH_ROOM];
 	char root[VMPG_PATH_ROOM];
 	u8 proc[sizeof(struct vmprof_proc) + sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX] __aligned(8);
@@ -82,6 +84,10 @@ static int put(struct snapshot *snap, u16 type, const void *payload, u32 len, __
 	return READ_ONCE(*snap->cancel) ? -ECANCELED : ret;
 }
 
+/*
+ * What is mapped in one's place while room is waited for is an event of then: these are of when they were read, or
+ * they would be the news.
+ */
 static int put_maps(struct snapshot *snap, const struct vmpg_walk *walk, const struct found *f)
 {
 	struct vmprof_map *map;
@@ -91,7 +97,8 @@ static int put_maps(struct snapshot *snap, const struct vmpg_walk *walk, const s
 	for (i = 0; i < walk->nr && !ret; i++) {
 		map = (struct vmprof_map *)(snap->maps + at);
 		len = sizeof(*map) + le32_to_cpu(map->path_len);
-		ret = put(snap, VMPROF_MSG_MAP, map, len, &map->tsc, f);
+		map->tsc = cpu_to_le64(snap->read_tsc);
+		ret = put(snap, VMPROF_MSG_MAP, map, len, NULL, f);
 		at += ALIGN(len, 8);
 	}
 	return ret;
@@ -159,6 +166,8 @@ static int read_maps(struct snapshot *snap, const struct vmpg_view *view, const 
 		return -ESTALE;
 	ret = lock_maps(snap, f->mm);
 	if (!ret) {
+		/* who maps tells of it with the lock held */
+		snap->read_tsc = rdtsc_ordered();
 		vmpg_maps_walk(view, f->mm, walk);
 		mmap_read_unlock(f->mm);
 	}

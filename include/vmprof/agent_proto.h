@@ -215,7 +215,8 @@ struct vmprof_hello {
 
 /*
  * A task event.  Meaning of the fields by message:
- *   PROC  a process that lives at the snapshot (tgid leader; maps follow as MAP)
+ *   PROC  a process that lives at the snapshot (tgid leader; maps follow as MAP, with the
+ *         time at which they were read: younger events may have come before)
  *   FORK  a new task: tgid == pid a new process, else a thread; cr3 of the
  *         child's mm (equal to the parent's for CLONE_VM)
  *   EXEC  the process runs a new program: sent with the new cr3 before the

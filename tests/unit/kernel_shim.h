@@ -477,8 +477,7 @@ struct mm_struct *get_task_mm(struct task_struct *task);
 void mmgrab(struct mm_struct *mm);
 void mmdrop(struct mm_struct *mm);
 bool mmget_not_zero(struct mm_struct *mm);
-#define VMPG_HAVE_MMPUT_ASYNC
-void mmput_async(struct mm_struct *mm);
+void vmpg_mmput(struct mm_struct *mm);
 void udelay(unsigned long us);
 void preempt_disable(void);
 void preempt_enable(void);

@@ -30,7 +30,8 @@ static struct task_struct task[NR_MAX];
 static struct signal_struct sig[NR_MAX];
 static int task_refs;
 static unsigned int nr_tasks, nr_begin, nr_end, nr_proc, nr_maps;
-static unsigned int slept_ms, cancel_ms;
+static unsigned int slept_ms, cancel_ms, full;
+static u64 clock_now, locked_at, unlocked_at;	/* TSC; of the last walk */
 static bool cancel;
 static struct vmpg_ring ring = { .size = RING_BYTES };
 unsigned long jiffies;
@@ -54,6 +55,7 @@ bool mmap_read_trylock(struct mm_struct *m)
 {
 	assert_true(m->tries++ < 10 * ALL_MS);
 	m->locked = slept_ms >= m->held_ms;
+	locked_at = clock_now++;
 	return m->locked;
 }
 
@@ -61,6 +63,12 @@ void mmap_read_unlock(struct mm_struct *m)
 {
 	assert_int_equal(m->locked, 1);
 	m->locked = 0;
+	unlocked_at = clock_now++;
+}
+
+u64 rdtsc_ordered(void)
+{
+	return clock_now++;
 }
 
 struct task_struct *kernel_processes(void)
@@ -93,7 +101,7 @@ bool mmget_not_zero(struct mm_struct *m)
 	return true;
 }
 
-void mmput_async(struct mm_struct *m)
+void vmpg_mmput(struct mm_struct *m)
 {
 	assert_true(m->users > 0);
 	m->users--;
@@ -164,12 +172,21 @@ bool vmpg_ring_has_room(const struct vmpg_ring *r, u32 len, u32 keep_free)
 int vmpg_ring_put(struct vmpg_ring *r, const struct vmpg_put *put)
 {
 	assert_ptr_equal(r, &ring);
+	clock_now++;
+	if (put->type == VMPROF_MSG_MAP && full) {
+		full--;
+		return -ENOSPC;
+	}
 	if (put->still_true && !put->still_true(put->arg))
 		return -ESTALE;
 	nr_begin += put->type == VMPROF_MSG_SNAP_BEGIN;
 	nr_end += put->type == VMPROF_MSG_SNAP_END;
 	nr_proc += put->type == VMPROF_MSG_PROC;
 	nr_maps += put->type == VMPROF_MSG_MAP;
+	if (put->type == VMPROF_MSG_MAP)
+		assert_in_range(((const struct vmprof_map *)put->payload)->tsc, locked_at + 1, unlocked_at - 1);
+	else
+		assert_non_null(put->tsc);
 	return 0;
 }
 
@@ -240,6 +257,17 @@ static void test_at_once(void **state)
 	assert_int_equal(take(), 0);
 	assert_told(3, 1 + 10 + 1, 0);
 	assert_int_equal(slept_ms, 0);
+}
+
+/* Mappings are of the time when they were read, however long room is waited for: what came in their place is younger */
+static void test_full(void **state)
+{
+	(void)state;
+	processes(2);
+	full = 100;
+	assert_int_equal(take(), 0);
+	assert_told(2, 2, 0);
+	assert_int_equal(full, 0);
 }
 
 /* A holder that is done in time is waited for no longer than it takes */
@@ -313,7 +341,7 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_once), cmocka_unit_test(test_held_a_moment), cmocka_unit_test(test_held_for_ever),
+		cmocka_unit_test(test_at_once), cmocka_unit_test(test_full), cmocka_unit_test(test_held_a_moment), cmocka_unit_test(test_held_for_ever),
 		cmocka_unit_test(test_many_held), cmocka_unit_test(test_cancel), cmocka_unit_test(test_others),
 	};
 
