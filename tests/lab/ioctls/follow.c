@@ -28,7 +28,7 @@ static const struct {
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
 static unsigned long count[KINDS], bad;
-static uint64_t last_tsc;
+static uint64_t last_tsc, proc_tsc;	/* of the last event, of the last process of a snapshot */
 static volatile sig_atomic_t stop;
 static char buffer[1 << 20];
 
@@ -53,8 +53,13 @@ static void look(const struct vmpg_record *rec)
 	if (rec->type < VMPROF_MSG_PROC || rec->type > VMPROF_MSG_EXIT)
 		return;
 	memcpy(&tsc, rec + 1, sizeof(tsc));
-	bad += tsc < last_tsc;
-	last_tsc = tsc;
+	if (rec->type == VMPROF_MSG_PROC)
+		proc_tsc = tsc;
+	/* a snapshot's mappings are of when they were read, which was behind their process */
+	if (tsc < last_tsc)
+		bad += rec->type != VMPROF_MSG_MAP || tsc < proc_tsc;
+	else
+		last_tsc = tsc;
 }
 
 /* Return: whether there was something; *snapped whether a snapshot ended in it */
