@@ -266,7 +266,7 @@ int cmd_top(int argc, char **argv)
 		{ NULL },
 	};
 	const struct vmp_cmdline cmd = {
-		.usage = "vmprof top --domain NAME [OPTION]...",
+		.usage = "vmprof top [--domain NAME] [OPTION]...",
 		.about = "Watch where the time of a running domain goes, made anew each second. The\n"
 			 "session that runs is looked at; if none runs one is started, and ended when\n"
 			 "this command ends. The key ? lists the keys.",

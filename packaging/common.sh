@@ -64,7 +64,7 @@ options()
 		[ -n "$kver" ] || usage "$self"
 		kdir=${kdir:-/lib/modules/$kver/build}
 		[ -e "$kdir/Makefile" ] ||
-			die "no kernel headers in $kdir: install linux-headers-$kver, or name another folder with --kdir"
+			die "no kernel headers in $kdir: install those of the guest's kernel (Debian: linux-headers-$kver; Fedora: kernel-devel-$kver), or name another folder with KDIR= (--kdir); KVER= (--kver) says which kernel the guest has"
 		signing
 		export KDIR=$kdir SIGN_KEY=$sign_key SIGN_CERT=$sign_cert
 	else

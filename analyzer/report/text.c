@@ -64,12 +64,18 @@ struct vmp_column_list vmp_render_columns(const struct vmp_profile *p, const str
 	return list;
 }
 
-static void left_out(FILE *out, const struct vmp_domain *d, uint64_t samples, const char *what, uint64_t rows,
-		     const char *why)
+/* Its numbers stand in the columns of samples and share, where these are the first */
+static void left_out(FILE *out, const struct vmp_column_list *columns, const struct vmp_domain *d, uint64_t samples,
+		     const char *what, uint64_t rows, const char *why)
 {
-	if (rows)
-		fprintf(out, "%10" PRIu64 "  %6.2f  ... %" PRIu64 " %s (%s)\n", samples,
-			vmp_percent(samples, d->total), rows, what, why);
+	const double percent = vmp_percent(samples, d->total);
+
+	if (!rows)
+		return;
+	if (columns->nr > 1 && columns->column[0] == VMP_COL_SAMPLES && columns->column[1] == VMP_COL_PERCENT)
+		fprintf(out, "%10" PRIu64 "  %6.2f  ... %" PRIu64 " %s (%s)\n", samples, percent, rows, what, why);
+	else
+		fprintf(out, "... %" PRIu64 " %s of %" PRIu64 " samples, %.2f%% (%s)\n", rows, what, samples, percent, why);
 }
 
 static void rows_of(FILE *out, const struct vmp_profile *p, const struct vmp_domain *d,
@@ -96,8 +102,8 @@ static void rows_of(FILE *out, const struct vmp_profile *p, const struct vmp_dom
 	vmp_render_rows(out, p, d, rows, &columns, &r->look);
 	for (i = rows; i < d->rows.nr; i++)
 		rest += d->rows.v[i].samples;
-	left_out(out, d, rest, "more rows", d->rows.nr - rows, "--limit 0 shows all");
-	left_out(out, d, d->small, "smaller rows", d->small_rows, "--percent-limit");
+	left_out(out, &columns, d, rest, "more rows", d->rows.nr - rows, "--limit 0 shows all");
+	left_out(out, &columns, d, d->small, "smaller rows", d->small_rows, "--percent-limit");
 }
 
 /* A line in bold, where there are such */
