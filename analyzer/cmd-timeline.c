@@ -30,6 +30,16 @@ static void print_cut(FILE *out, const struct vmp_timeline *t)
 		       " more lie behind it and are left out\n", t->cut, t->left_out);
 }
 
+/* Microseconds since the session's start; as --from takes it, no sample of that time is left out */
+static const char *time_of(const struct vmp_model *m, uint64_t tsc, char *buf, size_t size)
+{
+	uint32_t khz = m->header.tsc_khz ? m->header.tsc_khz : 1000000;
+	uint64_t ns = tsc > m->header.tsc ? (uint64_t)((__uint128_t)(tsc - m->header.tsc) * 1000000 / khz) : 0;
+
+	snprintf(buf, size, "%" PRIu64 ".%03" PRIu64 "us", ns / 1000, ns % 1000);
+	return buf;
+}
+
 static int write_trace(const struct branch_data *d, const struct vmp_timeline *t, const char *path)
 {
 	struct vmp_out out;
@@ -53,12 +63,17 @@ static int write_trace(const struct branch_data *d, const struct vmp_timeline *t
 static int write_text(const struct branch_data *d, const struct given *g, const struct vmp_timeline *t)
 {
 	pid_t pager = g->a.no_pager ? 0 : vmp_pager_start();
+	char end[32];
 
 	vmp_about_head(stdout, d->set, d->path);
 	vmp_timeline_text(stdout, d->set, t, &g->a.look);
 	vmp_about_notes(stdout, d->set, d->estimates);
 	puts("  blocks are laid back from each sample, a cycle as a tick of the TSC");
 	print_cut(stdout, t);
+	if (t->more)
+		printf("  these are the earliest %" PRIu64 " samples of the time asked for, up to %s; %" PRIu64
+		       " more are not shown (--from, --to, --limit)\n", t->samples,
+		       time_of(d->m, t->last_tsc, end, sizeof(end)), t->more);
 	return vmp_pager_end(pager) ? VMP_EXIT_FAILED : VMP_EXIT_OK;
 }
 
@@ -67,6 +82,7 @@ static int show(const struct branch_data *d, const void *arg)
 	const struct given *g = arg;
 	struct vmp_timeline_choice c = { .to_tsc = UINT64_MAX, .limit = g->output ? SAMPLES_TRACE : SAMPLES_TEXT };
 	struct vmp_timeline *t;
+	char end[32];
 	int ret, err;
 
 	if (args_output(d->path, g->output))
@@ -81,8 +97,11 @@ static int show(const struct branch_data *d, const void *arg)
 		return VMP_EXIT_FAILED;
 	}
 	ret = g->output ? write_trace(d, t, g->output) : write_text(d, g, t);
-	if (t->more)
-		vmp_warn("%" PRIu64 " more samples are in this time; narrow it with --from and --to, or raise --limit", t->more);
+	if (t->more) {
+		time_of(d->m, t->last_tsc, end, sizeof(end));
+		vmp_warn("%" PRIu64 " more samples are in this time, after %s; go on with --from %s, narrow the time with --from and --to, or raise --limit",
+			 t->more, end, end);
+	}
 	vmp_timeline_destroy(t);
 	return ret;
 }
@@ -94,7 +113,7 @@ int cmd_timeline(int argc, char **argv)
 		BRANCH_SAMPLES(&g.a),
 		{ "from", 0, VMP_OPT_STR, "TIME", "from so long after the session's start, such as 1.5s", &g.from },
 		{ "to", 0, VMP_OPT_STR, "TIME", "up to so long after it", &g.to },
-		{ "limit", 0, VMP_OPT_STR, "N", "so many samples, 0 all; default 1000, with --output 100000", &g.a.limit },
+		{ "limit", 0, VMP_OPT_STR, "N", "the earliest N samples, 0 all; default 1000, with --output 100000", &g.a.limit },
 		{ "output", 'o', VMP_OPT_STR, "FILE", "write a trace for Perfetto and chrome://tracing instead;\nFILE.zst is packed by zstd", &g.output },
 		BRANCH_LOOK(&g.a),
 		{ NULL },

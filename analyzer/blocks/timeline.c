@@ -14,6 +14,8 @@ struct work {
 	const struct vmp_timeline_choice *c;
 	struct vmp_timeline *out;
 	struct vmp_set_eye eye;
+	VMP_VEC(uint64_t) earliest;	/* TSCs; when there are as many as the limit: a heap, the latest first */
+	uint64_t last, at_last;		/* the latest TSC of these, and how many samples of that are shown */
 };
 
 static uint32_t word(struct work *w, const char *s, int *err)
@@ -154,31 +156,96 @@ static int wanted(const struct work *w, uint32_t vcpu, const struct vmp_hit *hit
 	return vmp_set_wanted(&domain, &vm) && (w->set->choice.vcpu < 0 || vcpu == (uint32_t)w->set->choice.vcpu);
 }
 
-static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
+/* Return: 1 it is shown, as far as the limit goes; 0; -errno */
+static int choose(struct work *w, struct vmp_scan *scan, const struct vmp_lbr_sample *ls, struct vmp_hit *hit,
+		  struct vmp_set_sample *seen, struct vmp_strip_span *span)
 {
 	const struct vmprof_sample *s = ls->s;
-	struct work *w = arg;
-	struct vmp_strip_span span = { .tsc = (double)s->tsc, .sampled = (double)s->tsc, .start = VMP_NONE, .end = VMP_NONE };
-	struct vmp_set_sample seen;
-	struct vmp_hit hit;
 	int got;
 
-	if (s->hdr.type != VMPROF_REC_SAMPLE || s->tsc < w->c->from_tsc || s->tsc >= w->c->to_tsc)
+	if (s->hdr.type != VMPROF_REC_SAMPLE || s->tsc < w->c->from_tsc || s->tsc >= w->c->to_tsc || s->tsc > w->last)
 		return 0;
-	got = vmp_classify(w->set->m, s, &hit);
-	if (got || hit.vm == VMP_NONE || hit.kind == VMP_KIND_GUEST_NESTED)
+	got = vmp_classify(w->set->m, s, hit);
+	if (got || hit->vm == VMP_NONE || hit->kind == VMP_KIND_GUEST_NESTED)
 		return got;
-	span.vm = hit.vm;
-	span.vcpu = vmp_origin_vcpu(w->set->m, s);
-	got = vmp_origin_is_guest(hit.kind) ? vmp_set_see(&w->eye, scan, ls, &seen) : wanted(w, span.vcpu, &hit);
-	if (got <= 0 || span.vcpu == VMP_NONE)
-		return got < 0 ? got : 0;
-	if (w->out->samples == w->c->limit) {
-		w->out->more++;
+	*span = (struct vmp_strip_span){
+		.tsc = (double)s->tsc, .sampled = (double)s->tsc, .vm = hit->vm, .vcpu = vmp_origin_vcpu(w->set->m, s),
+		.start = VMP_NONE, .end = VMP_NONE,
+	};
+	got = vmp_origin_is_guest(hit->kind) ? vmp_set_see(&w->eye, scan, ls, seen) : wanted(w, span->vcpu, hit);
+	return got > 0 && span->vcpu == VMP_NONE ? 0 : got;
+}
+
+static void sift(uint64_t *v, size_t nr, size_t i)
+{
+	uint64_t tsc = v[i];
+	size_t child;
+
+	for (; (child = 2 * i + 1) < nr; i = child) {
+		child += child + 1 < nr && v[child + 1] > v[child];
+		if (v[child] <= tsc)
+			break;
+		v[i] = v[child];
+	}
+	v[i] = tsc;
+}
+
+/* The first time: a block of the file is of one pCPU, so that the first samples there are not the earliest. */
+static int on_time(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
+{
+	struct vmp_set_sample seen;
+	struct vmp_strip_span span;
+	struct work *w = arg;
+	struct vmp_hit hit;
+	int got = choose(w, scan, ls, &hit, &seen, &span);
+	size_t i;
+
+	if (got <= 0)
+		return got;
+	if (w->earliest.nr < w->c->limit) {
+		if (vmp_vec_push(&w->earliest, ls->s->tsc))
+			return -ENOMEM;
+		if (w->earliest.nr == w->c->limit)
+			for (i = w->earliest.nr / 2; i--; )
+				sift(w->earliest.v, w->earliest.nr, i);
 		return 0;
 	}
+	w->out->more++;
+	if (w->earliest.nr && ls->s->tsc < w->earliest.v[0]) {
+		w->earliest.v[0] = ls->s->tsc;
+		sift(w->earliest.v, w->earliest.nr, 0);
+	}
+	return 0;
+}
+
+/* Up to where the limit goes, if not to the end */
+static void end_at(struct work *w)
+{
+	uint32_t i;
+
+	if (!w->out->more)
+		return;
+	w->last = w->earliest.nr ? w->earliest.v[0] : 0;
+	for (i = 0; i < w->earliest.nr; i++)
+		w->at_last += w->earliest.v[i] == w->last;
+	w->out->last_tsc = w->last;
+}
+
+static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
+{
+	struct vmp_set_sample seen;
+	struct vmp_strip_span span;
+	struct work *w = arg;
+	struct vmp_hit hit;
+	int got = choose(w, scan, ls, &hit, &seen, &span);
+
+	if (got <= 0)
+		return got;
+	if (ls->s->tsc == w->last && !w->at_last)
+		return 0;
+	w->at_last -= ls->s->tsc == w->last;
 	w->out->samples++;
-	return vmp_origin_is_guest(hit.kind) ? in_guest(w, ls, &seen, &span) : out_of_guest(w, s, &hit, &span);
+	return vmp_origin_is_guest(hit.kind) ? in_guest(w, ls, &seen, &span) : out_of_guest(w, ls->s, &hit, &span);
 }
 
 static int compare(const struct vmp_strip_span *a, const struct vmp_strip_span *b, double a_tsc, double b_tsc)
@@ -251,7 +318,7 @@ static void sort(struct vmp_timeline *t, int (*by)(const void *a, const void *b)
 int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
 			const struct vmp_timeline_choice *c)
 {
-	struct work w = { .set = set, .e = e, .c = c };
+	struct work w = { .set = set, .e = e, .c = c, .last = UINT64_MAX };
 	struct vmp_lbr_losses again = { 0 };
 	void *shard = &w;
 	int err;
@@ -260,6 +327,10 @@ int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const st
 	if (!w.out)
 		return -ENOMEM;
 	err = vmp_set_eye_init(&w.eye, set);
+	if (!err && c->limit != UINT64_MAX)
+		err = vmp_scan_branches(set->m, &shard, 1, on_time, &again);
+	end_at(&w);
+	vmp_vec_free(&w.earliest);
 	if (!err)
 		err = vmp_scan_branches(set->m, &shard, 1, on_sample, &again);
 	vmp_set_eye_deinit(&w.eye);

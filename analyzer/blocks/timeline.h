@@ -41,16 +41,17 @@ struct vmp_timeline {
 	VMP_VEC(struct vmp_strip_span) spans;	/* by vm, vCPU and time */
 	uint64_t samples;
 	uint64_t more;		/* samples in the time asked for, over the limit */
+	uint64_t last_tsc;	/* if there are more: of the last sample that is shown; no other one was before */
 	uint64_t unknown;	/* windows that end early: cycles of a block are not known */
 	uint64_t cut, left_out;	/* blocks that reach back behind the sample before: from there on, and wholly */
 };
 
 struct vmp_timeline_choice {
 	uint64_t from_tsc, to_tsc;
-	uint64_t limit;		/* samples */
+	uint64_t limit;		/* samples: the earliest, whichever vCPU's; of one TSC the first in the file; UINT64_MAX all */
 };
 
-/** vmp_timeline_create() - Read the samples once more.  Return: 0, -ENOMEM, -errno of reading. */
+/** vmp_timeline_create() - Read the samples once more; twice with a limit.  Return: 0, -ENOMEM, -errno of reading. */
 int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
 			const struct vmp_timeline_choice *c);
 void vmp_timeline_destroy(struct vmp_timeline *t);

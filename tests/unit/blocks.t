@@ -237,7 +237,18 @@ lines > "$tmp/lines"; grep -q '2 blocks reach back behind the sample before and 
 [ "$(lines --pid 51 | cut -d' ' -f3- | xargs)" = "- [exit IOIO] - [steal] thief other small 1000..100c (50) |" ]; ok $? "--pid: of guests that process only, exits and steal in any case"
 [ "$(lines --comm 'p*' | grep -c ' other ')" = 0 ] && [ "$(lines --comm 'p*' | wc -l)" = 8 ]; ok $? "--comm"
 run timeline --no-pager --limit 2 "$moments" && grep -q '8 more samples are in this time' "$tmp/err" && run timeline --no-pager --limit 0 "$moments" &&
-	! grep -q 'more samples' "$tmp/err"; ok $? "vmprof timeline --limit; 0: all"
+	! grep -q 'more samples\|not shown' "$tmp/err" "$tmp/out"; ok $? "vmprof timeline --limit; 0: all"
+rings=$tmp/rings/rings.vmprof
+export VMPROF_OBJCACHE=$tmp/rings
+run timeline --no-pager --limit 5 "$rings" && [ "$(awk '/ vCPU [0-9]/ { print $1, $3 }' "$tmp/out" | xargs)" = "19.000 0 19.100 0 19.200 0 19.000 1 19.150 1" ]
+ok $? "... the earliest of all vCPUs, though the file has one after the other"
+grep -q '^  these are the earliest 5 samples of the time asked for, up to 19.200us; 35 more are not shown' "$tmp/out" &&
+	grep -q '35 more samples are in this time, after 19.200us; go on with --from 19.200us, ' "$tmp/err"; ok $? "... it says up to which time they are"
+run timeline --no-pager --from 19.200us --limit 2 "$rings" && [ "$(awk '/ vCPU [0-9]/ { print $1, $3 }' "$tmp/out" | xargs)" = "19.200 0 19.200 1" ]; ok $? "... from where it goes on"
+run timeline --limit 5 -o "$tmp/rings.json" "$rings" && grep -q '35 more samples are in this time, after 19.200us' "$tmp/err" &&
+	[ "$(python3 -c 'import json, sys; print(*[(e["ts"], e["tid"]) for e in json.load(open(sys.argv[1]))["traceEvents"] if e["name"] == "sample"])' "$tmp/rings.json")" = "(19.0, 1) (19.1, 1) (19.2, 1) (19.0, 2) (19.15, 2)" ]
+ok $? "... and a trace has the same"
+export VMPROF_OBJCACHE=$tmp/moments
 run timeline -o "$tmp/moments.json" "$moments" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q 'moments.json: 10 samples; open it' "$tmp/out" &&
 	grep -q '^  2 blocks reach back behind the sample before and are cut short there; 2 more lie behind it' "$tmp/err"; ok $? "with --output its notes go to standard error"
 [ "$("$src/tests/unit/export/readers.py" trace "$tmp/moments.json" 2> "$tmp/err")" = 8 ]; ok $? "a trace of them is read"

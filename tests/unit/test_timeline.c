@@ -2,6 +2,8 @@
 /* test_timeline.c - the time line of blocks: when each ran, and exits, steal and samples between them. */
 #include "measured.h"
 
+#include <math.h>
+
 #include "blocks/timeline.h"
 
 /* A sample of a vCPU with so many runs of the small loop before it, each of so many cycles, since it was called.
@@ -105,12 +107,95 @@ static void test_timeline(void **state)
 	vmp_timeline_destroy(t);
 }
 
+/* Two pCPUs, each with a vCPU: of the first there is a whole block before one of the other, all of it at the same times */
+static void put_rings(void)
+{
+	unsigned i;
+
+	begin_small();
+	for (i = 0; i < 20; i++)
+		put_runs(GEN_VM, 0, 20000 + 100 * i, PROG_CR3, 1, 10);
+	gen_records_flush(&g, 0, 20000, 21900);
+	for (i = 0; i < 20; i++)
+		put_runs(GEN_VM, 1, 20000 + 100 * i + i % 2 * 50, PROG_CR3, 1, 10);
+	gen_records_flush(&g, 1, 20000, 21950);
+	gen_end(&g);
+}
+
+static struct vmp_timeline *rings(uint64_t from, uint64_t limit)
+{
+	const struct vmp_timeline_choice c = { .from_tsc = from, .to_tsc = UINT64_MAX, .limit = limit };
+	struct vmp_timeline *t;
+
+	assert_int_equal(vmp_timeline_create(&t, set, estimates, &c), 0);
+	return t;
+}
+
+/* Samples of a vCPU, or of any, from a time on and before another one; *last: TSC of the latest */
+static unsigned samples_of(const struct vmp_timeline *t, int vcpu, double from, double to, double *last)
+{
+	unsigned n = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->spans.nr; i++) {
+		const struct vmp_strip_span *s = &t->spans.v[i];
+
+		if (s->kind != VMP_MOMENT_SAMPLE || (vcpu >= 0 && s->vcpu != (uint32_t)vcpu) || s->tsc < from || s->tsc >= to)
+			continue;
+		*last = s->tsc > *last ? s->tsc : *last;
+		n++;
+	}
+	return n;
+}
+
+/* As many as the limit, the earliest: of all vCPUs, though the file has them of one pCPU after the other */
+static void test_limit(void **state)
+{
+	static const struct { uint64_t from, limit; unsigned first, second; } want[] = {
+		{ 0, 4, 2, 2 },		/* 20000 twice, 20100, 20150 */
+		{ 0, 5, 3, 2 },		/* of 20200 there are two: the first of the file */
+		{ 0, 6, 3, 3 }, { 0, 7, 4, 3 }, { 0, 1, 1, 0 }, { 0, 2, 1, 1 }, { 0, 39, 20, 19 }, { 0, 40, 20, 20 },
+		{ 0, 41, 20, 20 }, { 0, UINT64_MAX, 20, 20 }, { 20101, 1, 0, 1 }, { 21900, 1, 1, 0 }, { 21900, 2, 1, 1 }, { 0, 0, 0, 0 },
+	};
+	struct vmp_set_choice web01 = { .vcpu = -1, .pid = -1, .domain = "web01" };
+	struct vmp_timeline *all, *t;
+	size_t i;
+
+	(void)state;
+	put_rings();
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &web01), 0);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	all = rings(0, UINT64_MAX);
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		double last = 0, none = 0, from = (double)want[i].from;
+		unsigned first, second;
+
+		t = rings(want[i].from, want[i].limit);
+		first = samples_of(t, 0, 0, INFINITY, &last);
+		second = samples_of(t, 1, 0, INFINITY, &last);
+		if (first != want[i].first || second != want[i].second)
+			fail_msg("%zu: %u samples of the first vCPU, %u of the second", i, first, second);
+		/* no one that is left out was before one that is shown */
+		assert_int_equal(samples_of(t, -1, from, last, &none), samples_of(all, -1, from, last, &none));
+		assert_int_equal(t->samples, first + second);
+		assert_int_equal(t->more, samples_of(all, -1, from, INFINITY, &none) - first - second);
+		assert_true(t->last_tsc == (t->more ? (uint64_t)last : 0));
+		vmp_timeline_destroy(t);
+	}
+	vmp_timeline_destroy(all);
+}
+
 /* For blocks.t and export.t */
 static int write_captures(char *folder)
 {
 	dir = own_folder(folder, "moments");
 	begin("moments");
 	put_moments();
+	dir = own_folder(folder, "rings");
+	begin("rings");
+	put_rings();
 	return 0;
 }
 
@@ -121,6 +206,7 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_timeline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
