@@ -82,8 +82,8 @@ static void tell_losses(const struct vmp_stream_losses *l)
 		vmp_warn("%llu samples came too late to be put in order of time", (unsigned long long)l->late);
 	for (i = 0; i < VMP_LACK_NR; i++)
 		if (l->lack[i])
-			vmp_warn("%llu branches lack an end (0x0), or are left out: %s", (unsigned long long)l->lack[i],
-				 vmp_lack_text(i));
+			vmp_warn("%llu branches lack an end (0x0), or are left out%s: %s", (unsigned long long)l->lack[i],
+				 i >= VMP_LACK_FLAW && i < VMP_LACK_BESIDE ? ", as what led there is not used" : "", vmp_lack_text(i));
 }
 
 static int write_out(struct vmp_table *t, const struct vmp_format *f, const struct given *g)

@@ -177,8 +177,7 @@ void vmp_about_notes(FILE *out, const struct vmp_set *set, const struct vmp_esti
 	if (t->steps || any_flaw(t))
 		flaws(out, set, e ? "not used" : "not used for blocks");
 	if (!e && t->impossible)
-		fprintf(out, "  %" PRIu64 " branches are not shown, as they cannot be: the code goes elsewhere there, or one of their ends is in the middle of an instruction\n",
-			t->impossible);
+		fprintf(out, "  %" PRIu64 " branches are not shown, as %s\n", t->impossible, vmp_flaw_impossible());
 	kernels(out, set);
 	if (t->blockless)
 		fprintf(out, "  %" PRIu64 " samples do not tell blocks: not all kinds of branches were recorded, or not both ends\n",

@@ -33,6 +33,16 @@ int vmp_flaw_unseen(enum vmp_flaw flaw)
 	return flaw == VMP_FLAW_NO_FILE || flaw == VMP_FLAW_NO_KERNEL || flaw == VMP_FLAW_OTHER_KERNEL;
 }
 
+int vmp_flaw_in_code(enum vmp_flaw flaw)
+{
+	return flaw == VMP_FLAW_DATA || (flaw >= VMP_FLAW_MIXED && flaw < VMP_FLAW_NR);
+}
+
+const char *vmp_flaw_impossible(void)
+{
+	return "they cannot be: the code goes elsewhere there, or one of their ends is in the middle of an instruction";
+}
+
 const char *vmp_flaw_key(enum vmp_flaw flaw)
 {
 	return flaw < VMP_FLAW_NR ? flaws[flaw].key : "";

@@ -29,6 +29,12 @@ const char *vmp_flaw_text(enum vmp_flaw flaw);
 /** vmp_flaw_unseen() - Is it only that the code is not here? */
 int vmp_flaw_unseen(enum vmp_flaw flaw);
 
+/** vmp_flaw_in_code() - Does code that is here, or where its parts lie, say so, and not only that it is not known what ran? */
+int vmp_flaw_in_code(enum vmp_flaw flaw);
+
+/** vmp_flaw_impossible() - Of branches that are left out: why they cannot be. */
+const char *vmp_flaw_impossible(void);
+
 /** vmp_flaw_key() - "middle_of_instruction" */
 const char *vmp_flaw_key(enum vmp_flaw flaw);
 

@@ -90,7 +90,7 @@ void vmp_window_of(const struct vmp_points *p, uint32_t kernel, const struct vmp
 	w->missed = w->landed && b[0].mispredicted;
 	for (i = 0; i < lbr->nr; i++, b++) {
 		struct vmp_step s = {
-			.end = b->from, .next = b->to, .cycles = b->cycles, .mispredicted = b->mispredicted,
+			.end = b->from, .next = b->to, .cycles = b->cycles, .mispredicted = b->mispredicted, .branch = (uint8_t)i,
 		};
 
 		if (i >= own && (is_user(b->from) || is_user(b->to))) {

@@ -16,6 +16,7 @@ struct vmp_step {
 	uint32_t cycles;	/* of the whole step, 0 unknown */
 	uint8_t mispredicted;	/* the branch at its end was */
 	uint8_t missed;		/* the branch before it was: the processor had to start over here */
+	uint8_t branch;		/* number of the branch in its record, the youngest 0 */
 };
 
 struct vmp_window {

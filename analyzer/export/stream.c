@@ -3,7 +3,8 @@
  * stream.c - what waits for its turn is a group and an address; names are looked up when it leaves.
  *
  * Copies of branches, which are much larger, have a pool of their own.  Whose these are is
- * told as for blocks: what is not known to be the sample's process's is no address of a file.
+ * told as for blocks: what is not known to be the sample's process's is no address of a file;
+ * nor has what does not fit the code an address.
  */
 #include "export/stream.h"
 
@@ -11,6 +12,7 @@
 
 #include "blocks/window.h"
 #include "export/cells.h"
+#include "export/fits.h"
 #include "export/order.h"
 #include "model/lbr.h"
 #include "report/gather.h"
@@ -75,6 +77,7 @@ struct stream {
 	uint32_t free_copy;
 	struct near near;
 	struct vmp_points points;	/* for where kernels switch tasks */
+	struct vmp_fits fits;
 	uint64_t *lack;
 	const struct vmp_stream_to *to;
 };
@@ -361,22 +364,34 @@ static enum vmp_lack show(struct stream *st, const struct vmp_origin *user, int 
 	return lack;
 }
 
+/* The same of one that is shown so far, by @fit */
+static enum vmp_lack fitting(enum vmp_lack lack, enum vmp_lack fit, uint64_t *addr)
+{
+	if (!*addr || fit == VMP_LACK_NR)
+		return lack;
+	*addr = 0;
+	return fit;
+}
+
 /*
  * The branches of which an end is known.  The 0 at the other one keeps readers from taking what
  * lies between it and the next branch for code that ran straight on.
  */
-static void copy_known(struct stream *st, const struct vmp_group *g, uint32_t kernel, const struct vmp_lbr_sample *ls,
-		       struct copy *c)
+static int copy_known(struct stream *st, const struct vmp_group *g, uint32_t kernel, const struct vmp_lbr_sample *ls,
+		      struct copy *c)
 {
 	const struct vmp_origin user = user_of(st, &g->from, ls->s);
 	unsigned int own = vmp_window_own(&st->points, kernel, ls->lbr), i;
+	struct vmp_fit fit[VMPROF_LBR_MAX];
+	int err = vmp_fits_look(&st->fits, ls, fit);
 
 	memset(c->lack, 0, sizeof(c->lack));
 	c->lbr = *ls->lbr;
 	c->lbr.nr = 0;
-	for (i = 0; i < ls->lbr->nr; i++) {
+	for (i = 0; !err && i < ls->lbr->nr; i++) {
 		struct vmp_branch b = ls->lbr->b[i];
-		enum vmp_lack from = show(st, &user, i < own, &b.from), to = show(st, &user, i < own, &b.to);
+		enum vmp_lack from = fitting(show(st, &user, i < own, &b.from), fit[i].from, &b.from);
+		enum vmp_lack to = fitting(show(st, &user, i < own, &b.to), fit[i].to, &b.to);
 		enum vmp_lack lack = from < to ? from : to;
 
 		if (lack != VMP_LACK_NR)
@@ -384,6 +399,7 @@ static void copy_known(struct stream *st, const struct vmp_group *g, uint32_t ke
 		if (lack == VMP_LACK_NR || b.from || b.to)
 			c->lbr.b[c->lbr.nr++] = b;
 	}
+	return err;
 }
 
 static int copy_branches(struct stream *st, uint32_t group, const struct vmp_lbr_sample *ls, uint32_t *number)
@@ -399,8 +415,7 @@ static int copy_branches(struct stream *st, uint32_t group, const struct vmp_lbr
 	*number = st->free_copy;
 	c = &st->copies.v[*number - 1];
 	st->free_copy = c->next;
-	copy_known(st, &st->cells.groups.v[group], st->known.v[group].kernel, ls, c);
-	return 0;
+	return copy_known(st, &st->cells.groups.v[group], st->known.v[group].kernel, ls, c);
 }
 
 static int on_sample(void *arg, const struct vmp_lbr_sample *ls)
@@ -431,10 +446,15 @@ static const char *const lacks[VMP_LACK_NR] = {
 	[VMP_LACK_OWNER] = "user code of an unknown process",
 	[VMP_LACK_FILE] = "code in no file that is mapped",
 	[VMP_LACK_SAMPLES] = "code in a file in which no sample was taken",
+	[VMP_LACK_BESIDE] = "beside what is left out, from where code did not run straight on",
 };
 
 const char *vmp_lack_text(enum vmp_lack lack)
 {
+	if (lack == VMP_LACK_IMPOSSIBLE)
+		return vmp_flaw_impossible();
+	if (lack >= VMP_LACK_FLAW && lack < VMP_LACK_BESIDE)
+		return vmp_flaw_text(lack - VMP_LACK_FLAW);
 	return lack < VMP_LACK_NR ? lacks[lack] : "";
 }
 
@@ -449,6 +469,8 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp
 	uint32_t i;
 	int err = vmp_points_init(&st.points, m, NULL, NULL);
 
+	if (!err)
+		err = vmp_fits_init(&st.fits, m, c);
 	if (!err)
 		err = vmp_gather(m, &lowest);
 	vmp_order_init(&st.order, on_moment, &st);
@@ -480,5 +502,6 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp
 	vmp_order_deinit(&st.order);
 	vmp_vec_free(&st.copies);
 	vmp_points_deinit(&st.points);
+	vmp_fits_deinit(&st.fits);
 	return err;
 }

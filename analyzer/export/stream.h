@@ -3,11 +3,13 @@
  * stream.h - the samples of a capture one by one, in order of time, each with its function.
  *
  * Nothing is kept of a sample that has been handed out.  The capture is read
- * twice: where each file is mapped lowest is known when all was seen.
+ * twice: where each file is mapped lowest is known when all was seen.  Before that
+ * it is read for branches (see fits.h), of which those that do not fit the code are left out.
  */
 #ifndef VMP_STREAM_H
 #define VMP_STREAM_H
 
+#include "blocks/flaw.h"
 #include "export/table.h"
 
 struct vmp_file_place;
@@ -34,12 +36,15 @@ struct vmp_streamed {
 	const struct vmp_lbr *lbr;	/* NULL: without; addresses as above, 0 one that is lacking */
 };
 
-/* Why an address of a branch is lacking; the first that holds */
+/* Why an address of a branch is lacking; of both the first one */
 enum vmp_lack {
 	VMP_LACK_SWITCHED,	/* user code from before a switch of address spaces */
 	VMP_LACK_OWNER,		/* user code of which it is not known whose */
 	VMP_LACK_FILE,		/* it lies in no file that is mapped there */
 	VMP_LACK_SAMPLES,	/* ... in one in which no sample was taken: it has no place */
+	VMP_LACK_IMPOSSIBLE,	/* the branch cannot be */
+	VMP_LACK_FLAW,		/* more a flaw: the step that ends with it is not used, or it leads to no code */
+	VMP_LACK_BESIDE = VMP_LACK_FLAW + VMP_FLAW_NR,	/* between it and what is lacking beside it code did not run straight on */
 	VMP_LACK_NR
 };
 

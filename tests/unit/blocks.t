@@ -329,6 +329,19 @@ VMPROF_OBJCACHE=$tmp/impossible run branches --json --calls "$tmp/impossible/imp
 VMPROF_OBJCACHE=$tmp/impossible run branches "$tmp/impossible/impossible.vmprof" && grep -q '^  7 branches are not shown, as they cannot be: ' "$tmp/out" && grep -q '^ *[1-9] not used for blocks: ' "$tmp/out" && ! grep -q 'not used: ' "$tmp/out"
 ok $? "... which the notes tell, without saying of what is shown that it is not used"
 VMPROF_OBJCACHE=$tmp/impossible run blocks "$tmp/impossible/impossible.vmprof" && grep -q '^ *[1-9] not used: ' "$tmp/out" && ! grep -q 'not shown' "$tmp/out"; ok $? "blocks are not made of them"
+fitting='0x40100c/0x401000/P/-/-/0 0x40101b/0x401000/P/-/-/0
+0x40101b/0x0/P/-/-/0
+0x0/0x401000/P/-/-/0 0x401042/0x0/P/-/-/0
+0x40101b/0x0/P/-/-/0
+0x0/0x401000/P/-/-/0'
+for how in --brstack ""; do
+	VMPROF_OBJCACHE=$tmp/impossible run export --format perf-script $how "$tmp/impossible/impossible.vmprof" && [ "$(sed -nE 's/^ *([0-9a-f]{6})? (0x.*)/\2/p' "$tmp/out")" = "$fitting" ]
+	ok $? "perf-script${how:+ $how} has none of them, and no code between its branches that did not run straight on"
+	[ "$(sed 's/^vmprof: warning: \([0-9]*\) branches lack an end (0x0), or are left out/\1/' "$tmp/err")" = "7: they cannot be: the code goes elsewhere there, or one of their ends is in the middle of an instruction
+1, as what led there is not used: an address in the middle of an instruction
+2, as what led there is not used: go on behind a jump or return
+3: beside what is left out, from where code did not run straight on" ]; ok $? "... but counts them, by cause"
+done
 export VMPROF_OBJCACHE=$tmp/binaries
 run timeline --output "$tmp/binaries.json" "$binaries" && [ "$(grep -c . "$tmp/out")" = 1 ] && grep -q '^ *2 not used: outside of any mapping$' "$tmp/err"
 ok $? "vmprof timeline --output tells on standard error what was left out"
