@@ -195,15 +195,21 @@ static void serve_fifo(int fd, struct vmp_reader_page *page)
 	}
 }
 
+/* A file that is never answered, and the child that reads it */
+static void begin_fifo(char fifo[64])
+{
+	snprintf(fifo, 64, "%s/fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	reader.serve = serve_fifo;
+}
+
 static void test_fifo(void **state)
 {
 	char fifo[64];
 	unsigned int i;
 
 	(void)state;
-	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-	assert_int_equal(mkfifo(fifo, 0600), 0);
-	reader.serve = serve_fifo;
+	begin_fifo(fifo);
 	want_file(path);
 	assert_int_equal(ask_and_hear(), 0);
 
@@ -254,9 +260,7 @@ static void test_hold_grows(void **state)
 	unsigned int i;
 
 	(void)state;
-	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
-	assert_int_equal(mkfifo(fifo, 0600), 0);
-	reader.serve = serve_fifo;
+	begin_fifo(fifo);
 	for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++)
 		assert_int_equal(too_late(fifo, 5), seconds[i] * 1000);
 	assert_int_equal(too_late(fifo, 6), 1000);
