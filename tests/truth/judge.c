@@ -15,6 +15,7 @@
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
  * --blocks NR                          so many of the hottest blocks of user code and of the kernel, and the hottest function, too
+ * --host-blocks NR                     so many of the hottest blocks of the host's kernel and of QEMU
  * --function NAME                      the hottest one has to be this
  * --within US                          guest events, whatever bound is printed
  * --moved RESIDENCES                   so many lie before the guest's clock was moved, and as many after that
@@ -72,6 +73,7 @@ struct asked {
 	int shared;		/* vCPUs share pCPUs: exits are not held against the pCPU's last one */
 	int homeless;		/* some pCPU is no vCPU's home */
 	uint32_t blocks;	/* hottest ones; 0 not asked */
+	uint32_t host_blocks;	/* of the host; 0 not asked */
 	const char *function;	/* of user code: the hottest has to be this one; NULL: any */
 	double within_us;	/* guest events; HUGE_VAL not asked */
 	double neighbours;	/* part of the VMs' time in which a vCPU waited; below 0 not asked */
@@ -514,7 +516,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 static void usage(void)
 {
 	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
-		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--function NAME] [--within US] [--moved RESIDENCES] EXACT CAPTURE\n");
+		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--host-blocks NR] [--function NAME] [--within US] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -522,6 +524,7 @@ int main(int argc, char **argv)
 {
 	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL, .neighbours = -1 };
 	const char *hottest = NULL;
+	struct blocks_asked blocks;
 	struct vmp_model *m;
 	struct exact x;
 	struct join j;
@@ -548,6 +551,8 @@ int main(int argc, char **argv)
 			a.homeless = 1;
 		else if (!strcmp(argv[1], "--blocks"))
 			a.blocks = (uint32_t)strtoul(argv[2], NULL, 10);
+		else if (!strcmp(argv[1], "--host-blocks"))
+			a.host_blocks = (uint32_t)strtoul(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--function"))
 			a.function = argv[2];
 		else if (!strcmp(argv[1], "--within"))
@@ -580,9 +585,13 @@ int main(int argc, char **argv)
 		if (!a.shared)
 			host_take_own(&j.host);
 		err = judge(&j, &a, &hottest);
+		blocks = (struct blocks_asked){
+			.blocks = a.blocks, .host = a.host_blocks, .function = a.function ? a.function : hottest,
+			.qemu = m->vms.nr ? host_proc_cr3(&j.host, m->vms.v[0].vm) : 0,
+		};
 		join_free(&j);
 	}
-	if (!err && a.blocks && judge_blocks(m, &x, a.blocks, a.function ? a.function : hottest)) {
+	if (!err && (a.blocks || a.host_blocks) && judge_blocks(m, &x, &blocks)) {
 		fprintf(stderr, "judge: cannot judge blocks: the capture has no branches, or is not of one domain\n");
 		err = 2;
 	}

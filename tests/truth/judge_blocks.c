@@ -31,6 +31,9 @@
 #define HOT_MISSING	0.02	/* ... all but so much of them */
 #define FUNCTION_OFF	0.01	/* of a function's time, and of its runs, all its blocks together */
 
+/* Whose blocks */
+enum asked { USER, KERNEL, BRANCHES_ALONE, HOST_KERNEL, QEMU, KINDS };
+
 /* What is asked of the blocks of a session, by how sessions of the cases came out */
 static const struct bounds {
 	double unsure;		/* of its cycles: with a larger error a block is held against that error alone */
@@ -38,7 +41,7 @@ static const struct bounds {
 	double mean_samples;	/* of those that are looked at together */
 	double mean_error;	/* of these, together: a mean that nobody knows says nothing */
 	double close;		/* part of those shown that is within CYCLES_OFF, whatever their errors */
-} bounds[3] = {
+} bounds[KINDS] = {
 	/*
 	 * User code. 18 to 20 of 20 were known, and 11 to 18 within 3 %; by their errors gzip's and sha256sum's are less than 6 in one session of 250
 	 */
@@ -47,22 +50,29 @@ static const struct bounds {
 	{ .unsure = 0.5, .known = 10, .mean_samples = SAMPLES_MIN, .mean_error = 0.06 },
 	/* by branches alone errors hold what nobody knows: they were half of a block's cycles */
 	{ .unsure = 1, .known = 15, .mean_samples = 250, .mean_error = 0.06 },
+	/* of the host's kernel, and of QEMU, no more is asked than of the guest's kernel */
+	{ .unsure = 0.5, .known = 10, .mean_samples = SAMPLES_MIN, .mean_error = 0.06 },
+	{ .unsure = 0.5, .known = 10, .mean_samples = SAMPLES_MIN, .mean_error = 0.06 },
 };
 
-static const char *const questions[3] = {
+static const char *const questions[KINDS] = {
 	"blocks have their exact cycles", "the kernel's blocks have their exact cycles", "blocks by branches alone are as far off as they say",
+	"blocks of the host's kernel have their exact cycles", "QEMU's blocks have their exact cycles",
 };
-
-enum asked { USER, KERNEL, BRANCHES_ALONE };
 
 /* -------------------------------------------------------------- questions */
 
-static int is_asked(const struct vmp_set *set, const struct vmp_block_code *b, int kernel)
+static int is_host(enum asked of)
+{
+	return of == HOST_KERNEL || of == QEMU;
+}
+
+static int is_asked(const struct vmp_set *set, const struct vmp_block_code *b, enum asked of)
 {
 	const struct vmp_point *p = &set->points.points.v[b->start];
+	const struct vmp_object *o = p->object == VMP_NONE ? NULL : &set->points.objects.v[p->object];
 
-	return b->insns && p->object != VMP_NONE && set->points.objects.v[p->object].kernel == kernel &&
-	       set->points.objects.v[p->object].vm != VMP_NONE;
+	return b->insns && o && o->kernel == (of == KERNEL || of == HOST_KERNEL) && (o->vm == VMP_NONE) == is_host(of);
 }
 
 /* A block that may be judged */
@@ -80,7 +90,7 @@ static int hotter(const void *pa, const void *pb)
 }
 
 /* Where the exact cycles are not known: the samples that it has; where the runs are not, by those that it says: a block that was seen has some */
-static void look_at(const struct pieces *p, const struct vmp_estimates *e, struct candidate *c)
+static void look_at(const struct pieces *p, const struct vmp_estimates *e, enum asked of, struct candidate *c)
 {
 	const struct vmp_estimate *s = &e->block[c->block];
 	double exact, runs;
@@ -88,6 +98,9 @@ static void look_at(const struct pieces *p, const struct vmp_estimates *e, struc
 	c->exact = pieces_block(p, &p->set->blocks.v[c->block], &exact, &runs) ? exact : 0;
 	runs = runs > 0 ? runs : s->executions;
 	c->samples = c->exact > 0 && runs >= 0 && e->period > 0 ? runs * c->exact / e->period : s->samples;
+	/* its kernel runs for others, too, which are not sampled */
+	if (is_host(of))
+		c->samples = fmin(c->samples, s->samples);
 }
 
 static void print_block(const struct vmp_set *set, const struct vmp_model *m, const struct vmp_block_code *b,
@@ -160,10 +173,10 @@ static int judge_all(struct pieces *p, const struct vmp_model *m, const struct v
 	if (!order)
 		return -ENOMEM;
 	for (i = 0; i < p->set->blocks.nr; i++) {
-		if (!is_asked(p->set, &p->set->blocks.v[i], of == KERNEL) || isnan(e->block[i].cycles[e->block[i].source]))
+		if (!is_asked(p->set, &p->set->blocks.v[i], of) || isnan(e->block[i].cycles[e->block[i].source]))
 			continue;
 		order[n].block = i;
-		look_at(p, e, &order[n]);
+		look_at(p, e, of, &order[n]);
 		n += order[n].samples >= SAMPLES_MIN;
 	}
 	qsort(order, n, sizeof(*order), hotter);
@@ -235,9 +248,11 @@ static void judge_hot(const struct pieces *p, const struct vmp_model *m, const s
 		hot > 0 ? 100 * missing / hot : 0, n, 100 * HOT, 100 * HOT_MISSING);
 }
 
-static int is_of(const struct vmp_model *m, uint32_t str, const char *function)
+/* A guest's: the host may have a namesake */
+static int is_of(const struct vmp_set *set, uint32_t object, uint32_t str, const char *function)
 {
-	return str != VMP_NONE && !strcmp(vmp_model_name(m, str), function);
+	return object != VMP_NONE && set->points.objects.v[object].vm != VMP_NONE && str != VMP_NONE &&
+	       !strcmp(vmp_model_name(set->m, str), function);
 }
 
 /* A function: what its blocks say, and what the emulator counted in it */
@@ -279,7 +294,7 @@ static void function_verdict(const struct of_function *f, const char *function)
 		100 * runs, 100 * insns, 100 * FUNCTION_OFF, MEAN_ERRORS, 100 * runs_error);
 }
 
-static void judge_function(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const char *function)
+static void judge_function(struct pieces *p, const struct vmp_estimates *e, const char *function)
 {
 	struct of_function f = { 0 };
 	char shown[160];
@@ -288,12 +303,13 @@ static void judge_function(struct pieces *p, const struct vmp_model *m, const st
 	for (i = 0; i < p->set->blocks.nr; i++) {
 		const struct vmp_block_code *b = &p->set->blocks.v[i];
 		const struct vmp_estimate *s = &e->block[i];
+		const struct vmp_point *start = &p->set->points.points.v[b->start];
 
-		if (!isnan(s->executions) && !isnan(s->cycles[s->source]) && is_of(m, p->set->points.points.v[b->start].function, function))
+		if (!isnan(s->executions) && !isnan(s->cycles[s->source]) && is_of(p->set, start->object, start->function, function))
 			add_of_function(&f, p, b, s);
 	}
 	for (i = 0; i < p->all.nr; i++) {
-		if (!is_of(m, p->all.v[i].function, function))
+		if (!is_of(p->set, p->all.v[i].object, p->all.v[i].function, function))
 			continue;
 		f.exact_cycles += (double)p->all.v[i].cycles;
 		f.exact_insns += (double)p->all.v[i].insns;
@@ -314,7 +330,28 @@ static void window(const struct exact *x, struct vmp_set_choice *c)
 	}
 }
 
-int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, const char *function)
+static int judge_guest(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, const struct blocks_asked *asked)
+{
+	const int paired = vmp_weigh_paired(m);
+	int err = judge_all(p, m, e, asked->blocks, paired ? USER : BRANCHES_ALONE);
+
+	if (!err && paired && p->set->totals.branches & VMPROF_LBR_KERNEL)
+		err = judge_all(p, m, e, asked->blocks, KERNEL);
+	if (err)
+		return err;
+	judge_hot(p, m, e);
+	judge_function(p, e, asked->function);
+	return judge_loops(p, m, e);
+}
+
+static int judge_host_blocks(struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, uint32_t blocks)
+{
+	int err = judge_all(p, m, e, blocks, HOST_KERNEL);
+
+	return err ? err : judge_all(p, m, e, blocks, QEMU);
+}
+
+int judge_blocks(struct vmp_model *m, const struct exact *x, const struct blocks_asked *asked)
 {
 	struct vmp_set_choice counted = { .vcpu = -1, .pid = -1 };
 	struct vmp_estimates *estimates = NULL;
@@ -332,17 +369,11 @@ int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, co
 	if (!err)
 		err = vmp_estimate_create(&estimates, measure, 1);
 	if (!err)
-		err = pieces_create(&p, set, m, x);
-	if (!err)
-		err = judge_all(&p, m, estimates, blocks, vmp_weigh_paired(m) ? USER : BRANCHES_ALONE);
-	if (!err && vmp_weigh_paired(m) && set->totals.branches & VMPROF_LBR_KERNEL)
-		err = judge_all(&p, m, estimates, blocks, KERNEL);
-	if (!err) {
-		judge_hot(&p, m, estimates);
-		judge_function(&p, m, estimates, function);
-	}
-	if (!err)
-		err = judge_loops(&p, m, estimates);
+		err = pieces_create(&p, set, m, x, asked->qemu);
+	if (!err && asked->blocks)
+		err = judge_guest(&p, m, estimates, asked);
+	if (!err && asked->host)
+		err = judge_host_blocks(&p, m, estimates, asked->host);
 	pieces_free(&p);
 	vmp_estimate_destroy(estimates);
 	vmp_measure_destroy(measure);

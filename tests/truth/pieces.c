@@ -34,8 +34,20 @@ static int add_piece(struct pieces *p, const struct vmp_point *point, const stru
 	return 0;
 }
 
+/* The host's kernel is every task's, of its user code the VM's QEMU's is wanted; 0: it is another's */
+static int host_origin(const struct vmp_model *m, const struct exact_space *s, uint64_t qemu, struct vmp_origin *from)
+{
+	const int user = s->flags & EXACT_USER;
+
+	*from = (struct vmp_origin){
+		.kind = user ? VMP_KIND_VMM_USER : VMP_KIND_VMM_KERNEL, .vm = 0, .epoch = VMP_NONE, .image = VMP_NONE,
+		.tgid = user ? m->vms.v[0].vm : 0,
+	};
+	return !user || (qemu && s->cr3 == qemu);
+}
+
 /* Whose code a space is; 0: nobody knows */
-static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vmp_origin *from)
+static int guest_origin(struct vmp_model *m, const struct exact_space *s, struct vmp_origin *from)
 {
 	struct vmp_machine *vm = &m->vms.v[0];
 	struct vmp_space *space = &vm->space;
@@ -56,9 +68,19 @@ static int origin_of(struct vmp_model *m, const struct exact_space *s, struct vm
 	return 1;
 }
 
-static int add_pieces(struct pieces *p, struct vmp_model *m, const struct exact *x)
+static int origin_of(struct vmp_model *m, const struct exact_space *s, uint64_t qemu, struct vmp_origin *from)
 {
-	const uint32_t wanted = EXACT_GUEST | EXACT_COUNTING;
+	return s->flags & EXACT_GUEST ? guest_origin(m, s, from) : host_origin(m, s, qemu, from);
+}
+
+/* No sample is taken from an NMI to its IRET, and what runs there is mostly the sampler */
+static int is_counted(const struct exact_space *s)
+{
+	return (s->flags & (EXACT_COUNTING | EXACT_NMI)) == EXACT_COUNTING;
+}
+
+static int add_pieces(struct pieces *p, struct vmp_model *m, const struct exact *x, uint64_t qemu)
+{
 	uint32_t i, last = UINT32_MAX, context = VMP_NONE, point;
 	struct vmp_origin from;
 	int err = 0;
@@ -67,12 +89,12 @@ static int add_pieces(struct pieces *p, struct vmp_model *m, const struct exact 
 		const struct exact_block *b = &x->blocks.v[i];
 		const struct exact_space *s = &x->spaces.v[b->space];
 
-		if ((s->flags & wanted) != wanted)
+		if (!is_counted(s))
 			continue;
 		if (b->space != last) {
 			context = VMP_NONE;
 			last = b->space;
-			if (origin_of(m, s, &from))
+			if (origin_of(m, s, qemu, &from))
 				err = vmp_points_context(&p->set->points, &from, &context);
 		}
 		if (err || context == VMP_NONE)
@@ -258,12 +280,12 @@ double pieces_taken(const struct pieces *p, uint32_t object, uint64_t behind)
 	return e && e->runs > e->entries ? e->runs - e->entries : 0;
 }
 
-int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x)
+int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x, uint64_t qemu)
 {
 	int err;
 
 	*p = (struct pieces){ .set = set };
-	err = add_pieces(p, m, x);
+	err = add_pieces(p, m, x, qemu);
 	if (!err)
 		err = find_starts(p);
 	return err ? err : find_endings(p);

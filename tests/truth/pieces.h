@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pieces.h - what the emulator counted of code, in whichever processes it ran.
+ * pieces.h - what the emulator counted of code, in whichever processes it ran: the guest's, the host's kernel's, and QEMU's.
  *
  * A block of the branch record, from a branch's target to the next taken branch, is a chain of the emulator's blocks,
  * which end at every branch: pieces. What a run of one costs is its cycles by the number of its runs: the instructions that
@@ -36,8 +36,13 @@ struct pieces {
 	struct vmp_hash by_end;		/* object and the address behind */
 };
 
-/** pieces_create() - @set: gets points of theirs.  Return: 0, -ENOMEM, -errno; pieces_free() is due either way. */
-int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x);
+/**
+ * pieces_create() - Of the guest, of the host's kernel, and of the VM's QEMU.
+ * @set: Gets points of theirs.
+ * @qemu: The CR3 that QEMU has in the emulator's counts, 0: not known.
+ * Return: 0, -ENOMEM, -errno; pieces_free() is due either way.
+ */
+int pieces_create(struct pieces *p, struct vmp_set *set, struct vmp_model *m, const struct exact *x, uint64_t qemu);
 void pieces_free(struct pieces *p);
 
 /**

@@ -93,6 +93,7 @@ static struct gen gen;
 static char said_no[8][80];
 static int noes, finals, asked;
 static char blocks_of[64];	/* what judge_blocks() was asked about */
+static struct blocks_asked blocks_asked;
 
 void verdict(int yes, const char *question, const char *fmt, ...)
 {
@@ -115,12 +116,13 @@ int verdict_noes(void)
 }
 
 /* Branches and code: tests/truth/cases has them */
-int judge_blocks(struct vmp_model *m, const struct exact *x, uint32_t blocks, const char *function)
+int judge_blocks(struct vmp_model *m, const struct exact *x, const struct blocks_asked *of)
 {
 	(void)m;
 	(void)x;
-	snprintf(blocks_of, sizeof(blocks_of), "%s", function);
-	return blocks ? 0 : -EINVAL;
+	blocks_asked = *of;
+	snprintf(blocks_of, sizeof(blocks_of), "%s", of->function ? of->function : "");
+	return of->blocks || of->host ? 0 : -EINVAL;
 }
 
 /* ------------------------------------------------------------ what is made up */
@@ -381,10 +383,10 @@ static int judge_them(char *options)
 #define OPTIONS "--steal 77 --blocks 1"
 #define ASKED	28
 
-/* Of these options, of which --blocks and one about steal are there always */
+/* Of these options, of which one about steal is there always */
 static int to_be_asked(const char *options)
 {
-	return ASKED + !!strstr(options, "--behind") + !!strstr(options, "--neighbours");
+	return ASKED - !strstr(options, "--blocks") + !!strstr(options, "--behind") + !!strstr(options, "--neighbours");
 }
 
 static void all_yes(const char *options)
@@ -1123,6 +1125,18 @@ static void test_hottest(void **state)
 	all_yes(OPTIONS " --function alpha");
 	only("the hottest function's time is exact", OPTIONS " --function beta");
 	assert_string_equal(blocks_of, "beta");
+	assert_int_equal(blocks_asked.blocks, 1);
+	assert_int_equal(blocks_asked.host, 0);
+}
+
+/* Of the host's blocks alone, too; QEMU's are by the CR3 that its samples had */
+static void test_host_blocks(void **state)
+{
+	(void)state;
+	all_yes("--steal 77 --host-blocks 7");
+	assert_int_equal(blocks_asked.blocks, 0);
+	assert_int_equal(blocks_asked.host, 7);
+	assert_int_equal(blocks_asked.qemu, CR3_VMM);
 }
 
 int main(void)
@@ -1161,6 +1175,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_residences, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hottest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_blocks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,9 +12,12 @@
 #define OTHER_CR3	(PROG_CR3 + 0x5000)
 #define OTHER_BASE	0x7f1200000000ULL	/* where the other process has the program */
 #define TWIN_BASE	0x7f1300000000ULL	/* ... and the same code in another file */
+#define QEMU_CR3	(PROG_CR3 + 0x7000)	/* on the host */
+#define QEMU_BASE	0x500000000000ULL	/* where QEMU has the program */
+#define HOST_KERNEL_AT	0xffffffffc0001000ULL
 #define EXITS		15000			/* when it exits: a third process has its CR3 then */
 
-enum { OURS, OTHERS, ENDED, NEXTS, NOBODYS, QUIET, HOSTS, KERNEL, SPACES };
+enum { OURS, OTHERS, ENDED, NEXTS, NOBODYS, QUIET, HOSTS, KERNEL, QEMUS, HOST_KERNEL, NMI, SPACES };
 
 static const struct exact_space spaces[SPACES] = {
 	[OURS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, PROG_CR3, 0, EXACT_NO_EXIT, 10000, 20000 },
@@ -24,6 +27,9 @@ static const struct exact_space spaces[SPACES] = {
 	[NOBODYS] = { 0, EXACT_GUEST | EXACT_USER | EXACT_COUNTING, PROG_CR3 + 0x9000, 0, EXACT_NO_EXIT, 10000, 20000 },
 	[QUIET] = { 0, EXACT_GUEST | EXACT_USER, PROG_CR3, 0, EXACT_NO_EXIT, 10000, 20000 },
 	[HOSTS] = { 0, EXACT_USER | EXACT_COUNTING, PROG_CR3, 0, EXACT_NO_EXIT, 10000, 20000 },
+	[QEMUS] = { 0, EXACT_USER | EXACT_COUNTING, QEMU_CR3, 0, 0x78, 10000, 20000 },
+	[HOST_KERNEL] = { 0, EXACT_COUNTING, 0, 0, 0x78, 10000, 20000 },
+	[NMI] = { 0, EXACT_NMI | EXACT_COUNTING, 0, 0, 0x61, 10000, 20000 },
 	[KERNEL] = { 0, EXACT_GUEST | EXACT_COUNTING, 0, 0, EXACT_NO_EXIT, 10000, 20000 },
 };
 
@@ -94,7 +100,7 @@ static void load_two(void)
 {
 	static const uint8_t twin[20] = { 0xcd };
 	uint32_t i;
-	char file[160];
+	char file[160], maps[320];
 
 	begin_program();
 	gen_sh(dir, "mkdir -p u-%u/cd", GEN_VM);
@@ -108,6 +114,10 @@ static void load_two(void)
 	gen_exit(&g, EXITS, OTHER_CR3, OTHER_PID, "prog", 0, 0, 0, "");
 	gen_proc(&g, VMPROF_MSG_FORK, EXITS + 100, OTHER_CR3, OTHER_PID + 1, 1, 0, "next");
 	gen_agent_flush(&g, GEN_VM, EXITS + 200);
+	snprintf(file, sizeof(file), "%s/qemu", dir);
+	prog_write(&prog, file, NULL);
+	snprintf(maps, sizeof(maps), "%llx-%llx r-xp 00001000 08:01 5   %s\n", QEMU_BASE + PROG_VADDR, QEMU_BASE + PROG_VADDR + 0x1000, file);
+	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, maps);
 	gen_guest(&g, GEN_VM, 10000, PROG_CR3, 3, AT(0), 1);
 	put_loop(10000, PROG_BASE);
 	load_small();
@@ -151,7 +161,7 @@ static uint32_t point_of(int insn)
 
 static void make(void)
 {
-	assert_int_equal(pieces_create(&pieces, set, model, &exact), 0);
+	assert_int_equal(pieces_create(&pieces, set, model, &exact, QEMU_CR3), 0);
 }
 
 /* Of a block from one instruction to another; 0: it is not known */
@@ -445,6 +455,43 @@ static void test_left_out(void **state)
 	}
 }
 
+/* QEMU's code and the host's kernel's are apart from the guest's; another process's is left out, and what an NMI's handler ran */
+static void test_host(void **state)
+{
+	struct vmp_block_code b = { .flow = VMP_FLOW_COND };
+	const struct vmp_object *o;
+	double found, n;
+
+	(void)state;
+	count_in(QEMUS, QEMU_BASE, &first_piece);
+	count_in(HOSTS, QEMU_BASE, &first_piece);
+	count_at(HOST_KERNEL, HOST_KERNEL_AT, 18, 5000, &first_piece);
+	count_at(NMI, HOST_KERNEL_AT, 18, 5000, &first_piece);
+	count_at(NMI, HOST_KERNEL_AT + 0x100, 18, 5000, &first_piece);
+	make();
+	assert_int_equal(pieces.all.nr, 2);
+	o = &set->points.objects.v[pieces.all.v[0].object];
+	assert_true(o->vm == VMP_NONE && !o->kernel);
+	assert_int_equal(pieces.all.v[0].insns, 5000);
+	b.start = vmp_point_at(&set->points, pieces.all.v[0].object, pieces.all.v[0].addr);
+	assert_int_equal(vmp_points_behind(&set->points, b.start, prog.insn[4].addr - prog.insn[0].addr, &b.end), 0);
+	assert_true(pieces_block(&pieces, &b, &found, &n));
+	assert_near(found, (10000 + 800 + 3000) / 1000.);
+	o = &set->points.objects.v[pieces.all.v[1].object];
+	assert_true(o->vm == VMP_NONE && o->kernel);
+	assert_int_equal(pieces.all.v[1].insns, 5000);
+	assert_int_equal(pieces.all.v[1].addr, HOST_KERNEL_AT);
+	assert_near(runs_of_insn(0), 0);
+
+	/* nobody knows which process is QEMU */
+	forget_pieces();
+	count_in(QEMUS, QEMU_BASE, &first_piece);
+	count(&first_piece);
+	assert_int_equal(pieces_create(&pieces, set, model, &exact, 0), 0);
+	assert_int_equal(pieces.all.nr, 1);
+	assert_near(runs_of_insn(0), 1000);
+}
+
 /* ------------------------------------------------------------ instructions */
 
 /* One begins in the middle of the first, 30 times in line; it takes 4 cycles, and 11 to branch back */
@@ -493,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_host, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
 	};
 
