@@ -157,7 +157,7 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 		fprintf(out, "  %" PRIu64 " of %" PRIu64 " samples were not taken in a block that their branches tell\n",
 			t->astray, t->astray + t->landed);
 	if (t->alone)
-		fprintf(out, "  %" PRIu64 " samples came before the first branch behind a VM entry; %" PRIu64 " of them lie in a block that others show\n",
+		fprintf(out, "  %" PRIu64 " samples came before the first branch behind a VM entry, or are the host's around one; %" PRIu64 " of them lie in a block that others show\n",
 			t->alone, t->placed);
 	if (e->guessed)
 		fprintf(out, "  %" PRIu64 " steps are of code that is not here: no runs and cycles of it%s\n", e->guessed,

@@ -105,6 +105,26 @@ static void test_alone(void **state)
 	assert_true(fabs(estimates->samples - 10000) < 1);
 }
 
+/* The host's are in no block: windows do not show the runs that would go with their time */
+static void test_host_alone(void **state)
+{
+	const struct prog_run run = {
+		.period = 40009, .samples = 10000, .instructions = 2003, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1, .leaves = 1,
+		.host = 0x500000000000,
+	};
+	int top;
+
+	(void)state;
+	top = prog_plain(&prog, 200, 30, 21);
+	prog.insn[top].function = "main";
+	prog_jump(&prog, PROG_COND, prog_plain(&prog, 4, 7, 2), 300, 0);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&run);
+	assert_true(set->totals.alone > 300);
+	assert_int_equal(set->totals.placed, 0);
+	assert_true(estimates->samples < 10000 - 300 && estimates->samples > 5000);
+}
+
 /*
  * As SHA-256 has it: a short loop that goes on into a long block, so that all windows of a sample there show the loop alone. VM entries cut
  * the long block, whose start has next to no code that is not the loop's, too.
@@ -459,6 +479,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tail, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
