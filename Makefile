@@ -55,7 +55,7 @@ PNG ?= docs/report-html.png
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
 	bench-driver bench-blocks bench-fdo screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
--include $(O)/config.mk
+include $(O)/config.mk
 endif
 
 SRC ?= $(CURDIR)
@@ -72,7 +72,8 @@ core_obj := $(filter-out $(O)/obj/analyzer/main.o,$(all_obj))
 all: $(O)/vmprof
 
 $(O)/config.mk: $(SRC)/configure $(SRC)/VERSION
-	$(Q)$(SRC)/configure --build-dir=$(O) $(CONFIGURE_ARGS)
+	$(Q)$(SRC)/configure --build-dir=$(O) $(CONFIGURE_ARGS) || { \
+		echo 'vmprof is not configured: install what is missing, then make again, or run ./configure first (./configure --help)' >&2; exit 1; }
 
 $(O)/vmprof: $(all_obj)
 	$(call say,LINK,$@)

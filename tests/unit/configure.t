@@ -42,6 +42,10 @@ rm -r "$tmp/bin" "$tmp/page.html"
 
 PKG_CONFIG_LIBDIR=$tmp PKG_CONFIG_PATH='' conf
 [ $? = 1 ] && grep -q 'apt install libvirt-dev' "$tmp/out"; ok $? "missing libraries are named with their packages"
+[ -z "$(sed -n 's/.*apt install \(.*\))$/\1/p' "$tmp/out" | tr ' ' '\n' | sort | uniq -d)" ]; ok $? "each of them once"
+PKG_CONFIG_LIBDIR=$tmp PKG_CONFIG_PATH='' env -u MAKEFLAGS -u MAKELEVEL make -C "$src" O="$tmp/m" > "$tmp/out" 2>&1
+[ $? = 2 ] && grep -q 'apt install libvirt-dev' "$tmp/out" && grep -q '^vmprof is not configured: .* ./configure' "$tmp/out" && ! grep -q 'No rule' "$tmp/out"
+ok $? "make without a configuration makes one, or says what is missing and what to run"
 conf --cc=/nonexistent/cc
 [ $? = 1 ] && grep -q 'cannot build a program' "$tmp/out"; ok $? "a broken compiler is told"
 conf --sanitize=address && grep -q -- '-fsanitize=address' "$tmp/b/config.mk"; ok $? "--sanitize reaches the flags"
