@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # completion.bash - completion of vmprof's commands, options and values for bash.
 
+# _vmprof_domains PREFIX - names are libvirt's, and nothing of them is for the shell
 _vmprof_domains()
 {
-	virsh -q list --name 2> /dev/null
+	local name
+	virsh -q list --name 2> /dev/null | while IFS= read -r name; do
+		[ -z "$name" ] || [[ $name != "$1"* ]] || printf '%q\n' "$name"
+	done
 }
 
 _vmprof()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words= file= list=
+	local cur prev command words= file= list= value=1 w=() i cut
 	COMPREPLY=()
+	# readline parts words at = and :, too: they are one again here, and what it has already is cut off at the end
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		if [[ $i -gt 1 && (${COMP_WORDS[i]} = [=:]* || ${COMP_WORDS[i - 1]} = [=:]) ]]; then
+			w[${#w[@]} - 1]+=${COMP_WORDS[i]}
+		else
+			w+=("${COMP_WORDS[i]}")
+		fi
+	done
+	cur=${w[${#w[@]} - 1]} prev=${w[${#w[@]} - 2]} command=${w[1]}
+	[[ $cur != --*=* ]] || { prev=${cur%%=*} cur=${cur#*=}; }
+	[ "$command $prev" != "top -b" ] || prev=--batch	# not start's --buffer
 	case $prev in
-	--domain | -d) words=$(_vmprof_domains) ;;
+	--domain | -d) mapfile -t COMPREPLY < <(_vmprof_domains "$cur") ;;
 	--event | -e)
 		words='cycles ref-cycles instructions branches branch-misses cache-references
 			cache-misses stalled-cycles-frontend stalled-cycles-backend cpu-clock'
@@ -21,7 +36,10 @@ _vmprof()
 	--lbr | -l) list='any call ret cond ind jump far user kernel calls flow flow-from flow-to' ;;
 	--lbr-format) words='from-to from to from-to-cycles' ;;
 	--buffer | -b) words='256K 1M 4M 16M' ;;
-	--objects) words='agent none ssh://' ;;
+	--objects)
+		words='agent none ssh://'
+		[[ ssh:// != "$cur"* || -z $cur ]] || compopt -o nospace 2> /dev/null
+		;;
 	--connect | -c) words='qemu:///system' ;;
 	--group-by) list='process pid nspid cgroup thread vcpu module build-id function exit side domain' ;;
 	--columns)
@@ -33,7 +51,7 @@ _vmprof()
 	--from | --to) words='100ms 1s 10s' ;;
 	--by) words='function process module vcpu exit' ;;
 	--sort)
-		case ${COMP_WORDS[1]} in
+		case $command in
 		blocks)
 			list='percent samples runs runs_error cycles cycles_error by instructions cpi cycles_time cycles_lbr
 				cycles_cpi cycles_cpi_error p50 p95 percentiles_by seen mispredicted after_mispredicted
@@ -53,17 +71,19 @@ _vmprof()
 				exit side build-id domain instruction-samples before after delta'
 			;;
 		esac
+		[[ ! ${cur##*,} =~ ^([a-z0-9_-]+): ]] || list="${BASH_REMATCH[1]}:asc ${BASH_REMATCH[1]}:desc"
 		;;
 	--output | -o | --html | --vmlinux | --host-vmlinux)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		return
+		compopt -o filenames 2> /dev/null
 		;;
 	--sysroot)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-		return
+		compopt -o filenames 2> /dev/null
 		;;
 	--format | -f) words='pprof folded speedscope gecko chrome perf-script bolt autofdo llvm-profgen csv json xml' ;;
-	--vcpu | --pid | --comm | --module | --function | --sample | --exit-reason | --limit | --percent-limit | --filter | --number | -n) return ;;
+	--vcpu | --pid | --comm | --module | --function | --sample | --exit-reason | --limit | --percent-limit | --filter | --number | -n) ;;
+	*) value= ;;
 	esac
 	if [ -n "$list" ]; then
 		# what stands before the last comma stays
@@ -71,10 +91,9 @@ _vmprof()
 		[[ $cur != *,* ]] || head=${cur%,*},
 		mapfile -t COMPREPLY < <(compgen -P "$head" -W "$list" -- "${cur##*,}")
 		compopt -o nospace 2> /dev/null
-		return
 	fi
-	if [ -z "$words" ]; then
-		case $COMP_CWORD:${COMP_WORDS[1]} in
+	if [ -z "$value" ]; then
+		case $((${#w[@]} - 1)):$command in
 		1:*) words='start stop status report tui top blocks branches annotate loops timeline export import attach
 			doctor help --help --version' ;;
 		*:start)
@@ -110,7 +129,15 @@ _vmprof()
 			;;
 		*:annotate)
 			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --color --no-pager --help'
-			file='*.vmprof'
+			# the function stands first
+			for ((i = 2; i < ${#w[@]} - 1; i++)); do
+				case ${w[i]} in
+				--no-pager | --help | -h | --*=*) ;;
+				-*) i=$((i + 1)) ;;
+				*) file='*.vmprof' ;;
+				esac
+			done
+			[ -n "$file" ] || [[ $cur = -* ]] || return
 			;;
 		*:loops)
 			words='--domain --vcpu --pid --comm --vmlinux --host-vmlinux --sysroot --module --function --limit --sort --json --csv
@@ -134,9 +161,12 @@ _vmprof()
 	fi
 	if [ -n "$file" ] && [[ $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(shopt -s extglob; compgen -f -X "!$file" -- "$cur"; compgen -d -- "$cur")
-		return
+		compopt -o filenames 2> /dev/null
+	elif [ -n "$words" ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 	fi
-	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+	cut=${cur%"${cur##*[:=]}"}
+	COMPREPLY=("${COMPREPLY[@]#"$cut"}")
 }
 
-complete -o filenames -F _vmprof vmprof
+complete -F _vmprof vmprof

@@ -56,6 +56,60 @@ report --color --color --no-pager --color --no-pager
 export --format ^Formats: ^$ ^.SH.FORMATS ^.SH.[^F]
 END
 
+# Completion of words as readline parts them (at = and : as well): what is offered for the last one
+offered()
+{
+	(
+		virsh() { printf '%s\n' web01 'my vm' '$(echo no)'; }
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		cd "$src/tests/golden" && . "$src/analyzer/completion.bash" && _vmprof
+		printf '%s\n' "${COMPREPLY[@]}" | sort | xargs -d '\n'
+	)
+}
+while IFS='|' read -r words wanted; do
+	mapfile -t words < <(xargs -n 1 printf '%s\n' <<< "$words")
+	[ "${words[-1]}" != . ] || words[-1]=
+	said=$(offered "${words[@]}")
+	# shellcheck disable=SC2053
+	[[ $said = $wanted ]]; ok $? "completion of ${words[*]}: ${said:-nothing}"
+done << 'END'
+vmprof rep|report
+vmprof help anno|annotate
+vmprof start --domain .|\\$\\(echo\\ no\\) my\\ vm web01
+vmprof start --domain we|web01
+vmprof start -d x|
+vmprof start --domain = we|web01
+vmprof start --domain =|\\$\\(echo\\ no\\) my\\ vm web01
+vmprof start --lbr any,us|any,user
+vmprof start --lbr = any,us|any,user
+vmprof start -b 4|4M
+vmprof start --objects ss|ssh://
+vmprof start --connect qemu :|///system
+vmprof start --connect qemu : ///s|///system
+vmprof top -b --n|--number
+vmprof top -b 4|
+vmprof report --sort percent : d|desc
+vmprof report --sort samples,percent :|asc desc
+vmprof report --comm .|
+vmprof report --comm = x|
+vmprof report made|made.vmprof
+vmprof report --domain web01 made|made.vmprof
+vmprof annotate made|
+vmprof annotate main made|made.vmprof
+vmprof annotate --comm main made|
+vmprof annotate --comm = x main made|made.vmprof
+vmprof export --format = p|perf-script pprof
+vmprof export --output made.v|made.vmprof
+vmprof import made|made.indented.xml made.xml
+vmprof report --sysroot = obj|objects
+END
+for c in $commands; do
+	wrong=$("$vmprof" "$c" --help | sed -n 's/^ *\(-[a-z], \)\? *\(--[a-z-]*\)[ =][A-Z].*/\2/p' | while read -r option; do
+		[[ $(offered vmprof "$c" "$option" "") != *--help* ]] || echo "$option"
+	done)
+	[ -z "$wrong" ]; ok $? "completion of vmprof $c offers no option for the value of another${wrong:+ (but for: $(echo $wrong))}"
+done
+
 # What man pages and --help name below share/ is installed
 prefix=$(sed -n 's/^PREFIX *:*= *//p' "$O/config.mk")
 installed=$(mktemp -d)
