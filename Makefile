@@ -98,13 +98,15 @@ endif
 
 MANDIR := $(PREFIX)/share/man
 man_pages := $(wildcard $(SRC)/docs/man/*.[1-9])
+# what man pages name
+installed_docs := block-timing.md packages.md performance-xml.md report-json.md
 .PHONY: install
 install: $(O)/vmprof
 	install -D -m 755 $(O)/vmprof $(DESTDIR)$(PREFIX)/bin/vmprof
 	for m in $(man_pages); do install -D -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
 	install -d $(DESTDIR)$(PREFIX)/share/vmprof $(DESTDIR)$(PREFIX)/share/doc/vmprof
 	install -m 644 $(SRC)/docs/performance.xsd $(SRC)/docs/profile.schema.json $(DESTDIR)$(PREFIX)/share/vmprof
-	install -m 644 $(SRC)/docs/performance-xml.md $(SRC)/docs/report-json.md $(DESTDIR)$(PREFIX)/share/doc/vmprof
+	install -m 644 $(addprefix $(SRC)/docs/,$(installed_docs)) $(DESTDIR)$(PREFIX)/share/doc/vmprof
 	install -D -m 644 $(SRC)/analyzer/completion.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/vmprof
 	install -d -m 700 $(DESTDIR)/var/lib/vmprof $(DESTDIR)/var/cache/vmprof
 

@@ -119,6 +119,13 @@ named=$({ sed 's/\\-/-/g' "$src"/docs/man/*.1; "$vmprof" export --help; } | grep
 for f in $named; do
 	cmp -s "$installed$prefix/$f" "$src/docs/${f##*/}"; ok $? "make install puts it there: $prefix/$f"
 done
+# ... and no document elsewhere: the guest's package has none
+for page in "$src"/docs/man/*.1 "$src"/guest-agent/daemon/*.8; do
+	missing=$(sed 's/\\-/-/g' "$page" | grep -oE '[A-Za-z/._-]+\.md' | sort -u | while read -r f; do
+		[ "${page##*.}" = 1 ] && [ -f "$installed$prefix/$f" ] || echo "$f"
+	done)
+	[ -z "$missing" ]; ok $? "documents that ${page##*/} names are installed${missing:+ (missing: $(echo $missing))}"
+done
 rm -rf "$installed"
 
 # Bytes of a preset's record: a head, then a word for each end of a branch

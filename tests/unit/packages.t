@@ -40,6 +40,8 @@ sources()
 }
 vmprof_files="-rwxr-xr-x root /usr/bin/vmprof
 -rw-r--r-- root /usr/share/bash-completion/completions/vmprof
+-rw-r--r-- root /usr/share/doc/vmprof/block-timing.md
+-rw-r--r-- root /usr/share/doc/vmprof/packages.md
 -rw-r--r-- root /usr/share/doc/vmprof/performance-xml.md
 -rw-r--r-- root /usr/share/doc/vmprof/report-json.md
 $(cd docs/man && printf -- '-rw-r--r-- root /usr/share/man/man1/%s\n' * | sort -k3)
