@@ -7,7 +7,7 @@
 help:
 	@echo 'Profile whole KVM guests from their host.'
 	@echo
-	@echo '  make demo          the whole thing on an emulated KVM host, with a report at the end'
+	@echo '  make demo          the whole thing on an emulated KVM host, with a report at the end; its capture stays in build/demo'
 	@echo '  make check         check-unit and check-lab, each in roots of the lab: all that fits in an hour'
 	@echo
 	@echo '  make               the vmprof command (run ./configure first, or let make do it)'
@@ -253,7 +253,9 @@ products: host-setup
 	$(Q)tests/lab/products
 lab-shell: lab
 	$(Q)tests/lab/shell
-demo: lab
+demo: host-setup
+	$(Q)tests/lab/build
+	$(Q)tests/lab/products --demo
 	$(Q)tests/lab/demo
 screenshot: host-setup
 	$(Q)tests/browser/screenshot '$(REPORT)' '$(PNG)'

@@ -25,6 +25,21 @@ lab_say()
 	printf 'lab: %s\n' "$*" >&2
 }
 
+# lab_ticking WHAT CMD... - run a command that takes long, and say each minute that it goes on.
+lab_ticking()
+{
+	local what=$1 start=$SECONDS ticker status=0
+	shift
+	while sleep "${LAB_TICK:-60}" 2>/dev/null && [ -e /proc/$$ ]; do
+		lab_say "$what: $(((SECONDS - start) / 60)) min so far" || break
+	done </dev/null >/dev/null &
+	ticker=$!
+	"$@" || status=$?
+	kill "$ticker" 2>/dev/null || true
+	wait "$ticker" 2>/dev/null || true
+	return $status
+}
+
 # Run as root: with sudo where we are somebody else.
 lab_as_root()
 {

@@ -24,8 +24,13 @@ lab_guest_workload web01 $((DEMO_SECONDS + 120))
 
 say "Profiling it from the host"
 show vmprof start --domain web01
+echo "profiling for $DEMO_SECONDS s"
 sleep "$DEMO_SECONDS"
 show vmprof stop
+# they stay when this host goes
+mkdir -p /out/captures /out/objects
+cp -r /var/lib/vmprof/web01 /out/captures/
+cp -r /var/cache/vmprof/objects/. /out/objects/
 show vmprof report --limit 25
 
 # the program has no page where npm could not be had
