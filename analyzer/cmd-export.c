@@ -86,6 +86,17 @@ static void tell_losses(const struct vmp_stream_losses *l)
 				 i >= VMP_LACK_FLAW && i < VMP_LACK_BESIDE ? ", as what led there is not used" : "", vmp_lack_text(i));
 }
 
+/* Return: 0 nothing was sampled at all, of which an output can tell; -ENODATA: nothing of what was chosen */
+static int tell_nothing(const struct vmp_choice *c)
+{
+	if (c->domain || c->comm || c->vcpu >= 0 || c->pid >= 0) {
+		vmp_err("the capture has no such samples; vmprof report tells what was recorded");
+		return -ENODATA;
+	}
+	vmp_warn("the capture has no such samples: there are none in the output; vmprof report tells what was recorded");
+	return 0;
+}
+
 static int write_out(struct vmp_table *t, const struct vmp_format *f, const struct given *g)
 {
 	struct vmp_format_options o = { .indent = g->indent, .brstack = g->brstack };
@@ -99,15 +110,17 @@ static int write_out(struct vmp_table *t, const struct vmp_format *f, const stru
 		vmp_err("cannot write %s: %s", to, strerror(-err));
 		return VMP_EXIT_FAILED;
 	}
-	err = f->write(out.stream, t, &o);
+	err = f->flags & VMP_FORMAT_STREAM || t->lines.nr ? 0 : tell_nothing(t->choice);
+	if (!err)
+		err = f->write(out.stream, t, &o);
+	if (!err && f->flags & VMP_FORMAT_STREAM && !o.streamed)
+		err = tell_nothing(t->choice);
 	closed = vmp_out_close(&out, err);
-	if (err || closed) {
+	if ((err && err != -ENODATA) || closed)
 		vmp_err("cannot write %s: %s", to, strerror(err ? -err : -closed));
+	if (err || closed)
 		return VMP_EXIT_FAILED;
-	}
 	tell_losses(&o.losses);
-	if (!t->lines.nr && !o.streamed)
-		vmp_warn("the capture has no such samples: there are none in the output; vmprof report tells what was recorded");
 	return VMP_EXIT_OK;
 }
 

@@ -96,7 +96,12 @@ static int show(const struct branch_data *d, const void *arg)
 		vmp_err("cannot read %s: %s", args_safe(d->path), strerror(-err));
 		return VMP_EXIT_FAILED;
 	}
-	ret = g->output ? write_trace(d, t, g->output) : write_text(d, g, t);
+	if (t->samples) {
+		ret = g->output ? write_trace(d, t, g->output) : write_text(d, g, t);
+	} else {
+		vmp_err("no such samples were taken in this time (--from, --to); vmprof report tells how long the session took");
+		ret = VMP_EXIT_FAILED;
+	}
 	if (t->more) {
 		time_of(d->m, t->last_tsc, end, sizeof(end));
 		vmp_warn("%" PRIu64 " more samples are in this time, after %s; go on with --from %s, narrow the time with --from and --to, or raise --limit",

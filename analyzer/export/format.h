@@ -37,7 +37,7 @@ struct vmp_format {
 	const char *name;
 	const char *about;	/* which tools open it */
 	unsigned int flags;	/* enum vmp_format_flags */
-	/* Return: 0, -ENOMEM, -errno of reading the capture or of a temporary file */
+	/* Return: 0, -ENODATA (nothing to write, told), -ENOMEM, -errno of reading the capture or of a temporary file */
 	int (*write)(FILE *out, struct vmp_table *t, struct vmp_format_options *o);
 	/* Return: 0, -ENOENT (nothing to write, told), -ENOMEM, -errno of reading or writing */
 	int (*write_folder)(const char *folder, struct vmp_model *m, const struct vmp_choice *c);

@@ -23,6 +23,7 @@
 #include "export/format.h"
 #include "export/stream.h"
 #include "model/lbr.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #define WORD_MAX	(4 * VMPROF_PATH_BYTES_MAX)
@@ -189,9 +190,15 @@ int vmp_write_perf_script(FILE *out, struct vmp_table *t, struct vmp_format_opti
 	event[n] = 0;
 	snprintf(s->event, sizeof(s->event), ": %10" PRIu64 " %s:\n", t->model->meta.period, n ? event : "samples");
 	if (o->brstack)
-		to = (struct vmp_stream_to){ on_mapped, on_branches, s };
+		to = (struct vmp_stream_to){ on_mapped, on_branches, s, 1 };
 	err = vmp_stream(t->model, t->choice, &to, &o->losses);
 	o->streamed = s->nr;
+	if (err == -ENODATA)
+		vmp_err("the capture has no branches; vmprof start --lbr records them");
+	if (!err && o->brstack && !s->nr) {
+		vmp_err("the capture has no branches of these samples; vmprof start --lbr records them");
+		err = -ENODATA;
+	}
 	free(s);
 	return err;
 }

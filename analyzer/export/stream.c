@@ -471,6 +471,8 @@ int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp
 
 	if (!err)
 		err = vmp_fits_init(&st.fits, m, c);
+	if (!err && to->branches && !st.fits.set)
+		err = -ENODATA;
 	if (!err)
 		err = vmp_gather(m, &lowest);
 	vmp_order_init(&st.order, on_moment, &st);

@@ -62,13 +62,14 @@ struct vmp_stream_to {
 	void (*mapped)(void *arg, const struct vmp_file_place *f);
 	int (*sample)(void *arg, const struct vmp_streamed *s);	/* a non-zero result ends the run */
 	void *arg;
+	int branches;	/* without any in the capture there is nothing to hand out: -ENODATA */
 };
 
 /**
  * vmp_stream() - The chosen samples; @c->addresses and @c->samples do not matter.
  * @losses: Zeroed; what of them is not as it was recorded.
  *
- * Return: 0, the result of @to->sample, -ENOMEM, -errno of reading.
+ * Return: 0, the result of @to->sample, -ENODATA (see there), -ENOMEM, -errno of reading.
  */
 int vmp_stream(struct vmp_model *m, const struct vmp_choice *c, const struct vmp_stream_to *to,
 	       struct vmp_stream_losses *losses);

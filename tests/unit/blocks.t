@@ -183,6 +183,7 @@ sys.exit(0 if [m[5] for m in maps] == ["/usr/bin/prog"] and maps[0][3] == "0x100
              inside(b.split("/")[0]) and inside(b.split("/")[1]) for b in s[1:]) for s in samples) else 1)
 END
 ok $? "with --brstack it is where the file is mapped, then a line for each sample"
+run export --format perf-script --brstack --comm nobody "$capture"; [ $? = 1 ] && grep -q 'no branches of these samples; vmprof start --lbr records them' "$tmp/err"; ok $? "... of samples without branches: exit 1"
 run export --format csv --brstack "$capture"; [ $? = 2 ] && grep -q 'for --format perf-script' "$tmp/err"; ok $? "which no other format has"
 [ "$(grep -o ' 0x4010[0-9a-f]*/0x4010[0-9a-f]*/P/-/-/0' "$tmp/script" | wc -l)" = 64000 ]; ok $? "with all branches"
 
@@ -354,6 +355,11 @@ run timeline --from soon "$capture"; [ $? = 2 ] && grep -q 'such as 1.5s or 200m
 run timeline --from 5s --to 1s "$capture"; [ $? = 2 ] && [ ! -s "$tmp/out" ] && grep -q -e '--from 5s is not before --to 1s' "$tmp/err"; ok $? "so is a time that ends before it begins"
 run timeline --from 1s --to 1s "$capture"; [ $? = 2 ]; ok $? "... or then"
 run timeline --to 0 "$capture"; [ $? = 2 ]; ok $? "... or as the session does"
+for output in "" "-o $tmp/never.json"; do
+	# shellcheck disable=SC2086
+	run timeline --from 5000s --to 5001s $output "$capture"
+	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/never.json" ] && grep -q 'no such samples were taken in this time' "$tmp/err"; ok $? "a time in which nothing was sampled: exit 1${output:+, and no trace}"
+done
 
 perf2bolt=$(command -v perf2bolt || command -v perf2bolt-19)
 if [ -z "$perf2bolt" ]; then

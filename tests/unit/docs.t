@@ -146,9 +146,10 @@ done
 # Commands of the man pages and the README that read captures, as they stand there
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp/bin" "$tmp/dir/web01" "$tmp/cwd/scorep-run"
+mkdir -p "$tmp/bin" "$tmp/dir/web01" "$tmp/branches/web01" "$tmp/cwd/scorep-run"
 ln -s "$(realpath "$vmprof")" "$tmp/bin/vmprof"
 cp "$src/tests/golden/made.vmprof" "$tmp/dir/web01/"
+cp "$src/tests/golden/blocks.vmprof" "$tmp/branches/web01/"
 python3 "$src/tests/unit/export/cubex.py" "$tmp/cwd/scorep-run/profile.cubex"
 cp "$src/tests/golden/made.vmprof" "$tmp/cwd/before.vmprof"
 cp "$src/tests/golden/made.vmprof" "$tmp/cwd/after.vmprof"
@@ -158,7 +159,9 @@ for tool in flamegraph.pl go llvm-profgen; do
 	chmod +x "$tmp/bin/$tool"
 done
 while IFS= read -r line; do
-	(cd "$tmp/cwd" && PATH=$tmp/bin:$PATH VMPROF_DIR=$tmp/dir bash -e -o pipefail -c "$line") > "$tmp/out" 2> "$tmp/err" < /dev/null ||
+	dir=$tmp/dir
+	[[ $line != *--brstack* ]] || dir=$tmp/branches
+	(cd "$tmp/cwd" && PATH=$tmp/bin:$PATH VMPROF_DIR=$dir bash -e -o pipefail -c "$line") > "$tmp/out" 2> "$tmp/err" < /dev/null ||
 		{ [[ $line = *--html* ]] && grep -q 'built without the page' "$tmp/err"; }
 	ok $? "it works: $line"
 done < <({ for page in "$src"/docs/man/*.1; do sed -n '/^\.SH EXAMPLES/,/^\.EE/p' "$page" | sed 's/\\-/-/g'; done

@@ -48,6 +48,7 @@ export -f speedscope CAPTURE | 0 speedscope
 export -f gecko CAPTURE | 0 gecko
 export -f chrome CAPTURE | 0 chrome
 export -f perf-script CAPTURE | 0 perf-script
+export -f perf-script --brstack CAPTURE | 1 no branches; vmprof start --lbr records them
 export -f csv CAPTURE | 0 csv
 export -f csv --addresses --all-host CAPTURE | 0 csv
 export -f json CAPTURE | 0 json
@@ -131,4 +132,17 @@ while IFS='|' read -r command wanted; do
 		[ ! -e $capture.html ] || { mkdir -p "$O/pages" && cp $capture.html "$O/pages/"; }
 	done
 done <<< "$commands"
+
+# A capture that has samples, but none of what is asked for
+cp "$made" made
+for format in pprof folded speedscope gecko chrome perf-script csv json xml; do
+	for choice in "--comm nobody" "--pid 99999999" "--vcpu 999"; do
+		run made "export -f $format $choice CAPTURE"
+		[ $status = 1 ] && grep -q 'no such samples; vmprof report tells' err && calm && ! left made; ok $? "export -f $format $choice: nothing was chosen: exit 1"
+	done
+done
+run made "export -f csv --comm nobody -o CAPTURE.out CAPTURE"
+[ $status = 1 ] && ! left made; ok $? "... and no file"
+run made "export -f perf-script --brstack CAPTURE -o CAPTURE.out"
+[ $status = 1 ] && grep -q 'the capture has no branches; vmprof start --lbr records them' err && ! left made; ok $? "export -f perf-script --brstack of samples without branches: exit 1"
 echo "1..$nr"
