@@ -165,6 +165,7 @@ _vmprof()
 	elif [ -n "$words" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 	fi
+	[[ $COMP_WORDBREAKS = *:* ]] || return 0
 	cut=${cur%"${cur##*[:=]}"}
 	COMPREPLY=("${COMPREPLY[@]#"$cut"}")
 }

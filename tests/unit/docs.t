@@ -103,6 +103,7 @@ vmprof export --output made.v|made.vmprof
 vmprof import made|made.indented.xml made.xml
 vmprof report --sysroot = obj|objects
 END
+[ "$(COMP_WORDBREAKS=' ' offered vmprof report --sort samples:d)" = samples:desc ]; ok $? "... where readline does not part words at :"
 for c in $commands; do
 	wrong=$("$vmprof" "$c" --help | sed -n 's/^ *\(-[a-z], \)\? *\(--[a-z-]*\)[ =][A-Z].*/\2/p' | while read -r option; do
 		[[ $(offered vmprof "$c" "$option" "") != *--help* ]] || echo "$option"
