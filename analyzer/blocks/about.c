@@ -142,6 +142,9 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	fputc('\n', out);
 	if (e->source == VMP_SOURCE_CPI)
 		fputs("    the share of time needs the event cycles, and samples with counters\n", out);
+	if (e->uncycled)
+		fprintf(out, "  cycles of %" PRIu64 " of %" PRIu64 " runs are not counted, or over the counter's top; %" PRIu32 " blocks have no others\n",
+			e->uncycled, t->flaw[VMP_FLAW_NONE], e->uncycled_blocks);
 	if (e->unit)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
@@ -235,6 +238,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\"",
 		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
 		vmp_source_key(vmp_estimate_spread(e)));
+	fprintf(out, ",\"cycles_not_counted\":%" PRIu64 ",\"blocks_not_counted\":%" PRIu32, e->uncycled, e->uncycled_blocks);
 	fprintf(out, ",\"guessed_part\":%.4f,\"far_from_equation_1\":%" PRIu32 "},\n",
 		e->by_instructions ? 0 : e->guessed_part, e->doubted);
 }

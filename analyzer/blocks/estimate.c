@@ -278,7 +278,7 @@ static void untimed(struct vmp_estimates *e)
 {
 	const struct vmp_set *set = e->m->set;
 	uint64_t cycled = 0, n = 0;
-	uint32_t i;
+	uint32_t i, without = 0;
 
 	for (i = 0; i < set->blocks.nr; i++) {
 		const struct vmp_block_code *b = &set->blocks.v[i];
@@ -294,7 +294,10 @@ static void untimed(struct vmp_estimates *e)
 		e->guessed += b->insns ? 0 : b->n;
 		cycled += b->cycled;
 		n += b->n;
+		without += b->n && !b->cycled;
 	}
+	e->uncycled = cycled ? n - cycled : 0;
+	e->uncycled_blocks = cycled ? without : 0;
 	e->source = 2 * cycled > n ? VMP_SOURCE_LBR : VMP_SOURCE_CPI;
 }
 

@@ -64,6 +64,8 @@ struct vmp_estimates {
 	double period;			/* cycles that a sample stands for; 0: it was another event */
 	int by_instructions;		/* executions come from samples of instructions */
 	enum vmp_source source;		/* the one in use where it can be */
+	uint64_t uncycled;		/* runs in windows whose cycles the processor did not tell, if it does of others */
+	uint32_t uncycled_blocks;	/* blocks that have no others */
 	uint64_t guessed;		/* steps whose instructions had to be guessed for the scale */
 	double guessed_part;		/* of all instructions of the scale */
 	uint32_t doubted;		/* blocks by the chain alone that are far from equation 1 */

@@ -21,6 +21,8 @@ fi
 	"$O/tests/test_timeline" --capture "$tmp"; ok $? "made a capture of a simulated program"
 capture=$tmp/mixed.vmprof
 
+topped=$tmp/topped.vmprof
+
 run blocks "$capture"; ok $? "vmprof blocks"
 grep -q 'cycles: share of time by number of runs; equation 1' "$tmp/out"; ok $? "it says which estimate it shows"
 grep -q '^  60000 of 60000 steps between branches are good (100.00%)' "$tmp/out"; ok $? "and how much it used"
@@ -32,6 +34,14 @@ ok $? "JSON, too"
 json 'd["estimator"]["used"] == "time" and d["estimator"]["runs_from"] == "branches" and d["totals"]["steps"] == 60000 and d["estimator"]["guessed_part"] == 0'
 ok $? "JSON has the estimator and totals"
 json 'd["totals"]["instruction_not_known"] == 0' && ! grep -q 'though nothing tells' "$tmp/out"; ok $? "of code in functions it is known where instructions begin"
+json 'd["estimator"]["cycles_not_counted"] == d["estimator"]["blocks_not_counted"] == 0' && run blocks "$capture" && ! grep -q 'not counted' "$tmp/out"; ok $? "no cycles are missing where records have none"
+run blocks --json "$topped" && json 'd["estimator"]["used"] == "lbr" and d["estimator"]["cycles_not_counted"] == sum(b["seen"] for b in d["blocks"] if b["cycles_lbr"] is None) > 0 and d["estimator"]["blocks_not_counted"] == sum(b["by"] != "lbr" for b in d["blocks"]) > 0'
+ok $? "where the processor counts cycles, but not all, it is told how many runs and blocks have none"
+for command in blocks loops "timeline --limit 5"; do
+	# shellcheck disable=SC2086
+	run $command --no-pager "$topped" && grep -qE '^  cycles of [1-9][0-9]* of 60000 runs are not counted, or over the counter.s top; [1-9] blocks have no others$' "$tmp/out"; ok $? "${command%% *}: so do the notes"
+done
+run blocks --json "$capture"
 json 'len(d["blocks"]) == d["totals"]["blocks"] == 9 and abs(sum(b["percent"] for b in d["blocks"]) - 100) < 0.1'
 ok $? "the blocks' shares make 100 %"
 json 'all(b["samples"] < 200 or abs(b["cycles"] - {8: (96, 13), 5: (2,), 11: (36,), 9: (38,)}[b["instructions"]][b["start"] != "0x1000" and b["instructions"] == 8]) < 4 * max(0, b["cycles_error"] ** 2 - (b["cycles"] - b["cycles_cpi"]) ** 2) ** 0.5 + 0.03 * b["cycles"] for b in d["blocks"])'

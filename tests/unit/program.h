@@ -229,6 +229,7 @@ struct prog_run {
 	uint64_t instructions;	/* period of the second event, 0 none */
 	unsigned format;	/* VMPROF_LBR_* */
 	unsigned depth;		/* entries of the LBR */
+	uint64_t top;		/* a branch's cycles from here on are not told; 0: all are */
 	int scatters;		/* periods are up to twice as long, by chance */
 	int leaves;		/* a sample ends a run of the guest: the next VM entry begins without branches */
 	int counts;		/* samples have cycles and instructions */
@@ -330,6 +331,8 @@ PROG_QUICK static inline int prog_step(struct prog_sim *s, int at)
 	memmove(s->lbr + 1, s->lbr, (s->run->depth - 1) * sizeof(*s->lbr));
 	s->known += s->known < s->run->depth;
 	s->lbr[0] = (struct prog_branch){ prog_base(s) + in->addr, prog_base(s) + s->p->insn[to].addr, s->cycles - s->taken_at };
+	if (s->run->top && s->lbr[0].cycles >= s->run->top)
+		s->lbr[0].cycles = 0;
 	s->p->truth[s->start][at].runs++;
 	s->p->truth[s->start][at].cycles += s->cycles - s->taken_at;
 	if (s->mispredicted & 1) {

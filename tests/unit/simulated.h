@@ -165,6 +165,7 @@ static inline void write_run(char *folder, const char *name, void (*program)(voi
 	/* of two events few: some blocks have less than one of them */
 	const struct prog_run run = {
 		.period = 5003, .samples = instructions ? 200 : 4000, .format = format, .depth = 16, .counts = !instructions, .instructions = instructions,
+		.top = format == VMPROF_LBR_FROM_TO_CYCLES ? 50 : 0,
 	};
 
 	dir = folder;

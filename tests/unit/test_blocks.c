@@ -344,6 +344,44 @@ static void test_own_cycles_missing(void **state)
 	assert_true(rare > 0);
 }
 
+/* ... as those that are over the counter's top: they are counted */
+static void test_own_cycles_topped(void **state)
+{
+	const struct prog_run run = {
+		.period = 5003, .samples = 10000, .format = VMPROF_LBR_FROM_TO_CYCLES, .depth = 32, .counts = 1, .top = 50,
+	}, none = {
+		.period = 5003, .samples = 1000, .format = VMPROF_LBR_FROM_TO, .depth = 32, .counts = 1,
+	};
+	uint64_t n = 0;
+	uint32_t i, blocks = 0;
+
+	(void)state;
+	mixed_program();
+	simulate(&run);
+	assert_int_equal(estimates->source, VMP_SOURCE_LBR);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+		const struct prog_truth *t = &prog.truth[insn_at(b->start)][insn_at(b->end)];
+		int over = t->cycles >= 50 * t->runs;
+
+		assert_int_equal(b->cycled, over ? 0 : b->n);
+		assert_int_equal(estimates->block[i].source == VMP_SOURCE_LBR, !over);
+		n += over ? b->n : 0;
+		blocks += (uint32_t)over;
+	}
+	assert_true(n > 0);
+	assert_int_equal(estimates->uncycled, n);
+	assert_int_equal(estimates->uncycled_blocks, blocks);
+
+	/* records without cycles lack none */
+	forget();
+	begin("a");
+	mixed_program();
+	simulate(&none);
+	assert_int_equal(estimates->uncycled, 0);
+	assert_int_equal(estimates->uncycled_blocks, 0);
+}
+
 /* A handful of samples: no start has a row of its own, the sums are right all the same */
 static void test_few(void **state)
 {
@@ -415,6 +453,7 @@ static int write_captures(char *folder)
 	write_run(folder, "mixed", mixed_program, VMPROF_LBR_FROM_TO, 0);
 	write_run(folder, "pair", mixed_program, VMPROF_LBR_FROM_TO, 20011);
 	write_run(folder, "sources", mixed_program, VMPROF_LBR_FROM, 0);
+	write_run(folder, "topped", mixed_program, VMPROF_LBR_FROM_TO_CYCLES, 0);
 	return 0;
 }
 
@@ -489,6 +528,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_cycles_topped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 	};
