@@ -133,7 +133,7 @@ $(O)/tests/test_%: $(SRC)/tests/unit/test_%.c $(core_obj)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -I$(SRC) -o $@ $< $(core_obj) $(LIBS) $(CMOCKA_LIBS) -lpthread
 
 # Files of both modules, built as they are before a kernel that tests/unit/kernel_shim.h makes up
-kernel_tests := $(patsubst %,$(O)/tests/test_%,lbr_amd lbr_intel guest_vmx guest_svm counters steal guest_ring guest_events guest_known guest_maps guest_snapshot guest_task host_clock)
+kernel_tests := $(patsubst %,$(O)/tests/test_%,lbr_amd lbr_intel lbr_hooks guest_vmx guest_svm counters steal guest_ring guest_events guest_known guest_maps guest_snapshot guest_task host_clock)
 $(kernel_tests): private CPPFLAGS := -I$(O)/tests/kernel -I$(SRC)/tests/unit $(CPPFLAGS)
 $(kernel_tests): | $(O)/tests/kernel
 $(O)/tests/kernel: $(SRC)/Makefile $(wildcard $(SRC)/host-driver/*.[ch]) $(wildcard $(SRC)/host-driver/compat/*.[ch]) \

@@ -73,6 +73,12 @@ bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu);
 bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu);
 /** vmph_vmx_is_lent() - Has the vCPU that is loaded here our bits in its DEBUGCTL? Context: as vmph_guest_read(). */
 bool vmph_vmx_is_lent(void);
+/**
+ * vmph_vmx_nmi_waits() - Has a counter's NMI ended the run and frozen its branches, and perf not seen them yet?
+ * Then KVM hands the NMI on behind its tracepoint kvm_exit; other kernels' does before.
+ * Context: the hook at VM exit, before vmph_guest_take_freeze().
+ */
+bool vmph_vmx_nmi_waits(void);
 int vmph_vmx_read(struct kvm_vcpu *vcpu, u64 *verified, bool nmi, struct vmph_guest *guest);
 
 #endif

@@ -11,6 +11,8 @@
  */
 #include <linux/kvm_host.h>
 #include <linux/percpu.h>
+#include <asm/msr.h>
+#include <asm/perf_event.h>
 #include <asm/vmx.h>
 #include <vmprof/uapi.h>
 #include "compat/compat.h"
@@ -106,6 +108,17 @@ bool vmph_vmx_lend_freeze(struct kvm_vcpu *vcpu)
 bool vmph_vmx_is_lent(void)
 {
 	return __this_cpu_read(vmph_vmx_lent);
+}
+
+bool vmph_vmx_nmi_waits(void)
+{
+	u64 reason, intr_info, status;
+
+	if (!vmph_vmx_is_lent() || !vmph_vmread(VM_EXIT_REASON, &reason) ||
+	    !vmph_vmread(VM_EXIT_INTR_INFO, &intr_info) || !vmph_vmx_in_guest(reason, intr_info, true))
+		return false;
+	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
+	return status & GLOBAL_STATUS_LBRS_FROZEN;
 }
 
 bool vmph_vmx_take_freeze(struct kvm_vcpu *vcpu)

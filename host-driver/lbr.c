@@ -109,6 +109,7 @@ static void vmph_lbr_enter(struct vmph_cpu *cpu, struct kvm_vcpu *vcpu)
 
 	vmph_lbr_exchange(same ? cpu->kept.from : VMPH_BRANCH_MARK);
 	cpu->kept.vcpu = NULL;
+	cpu->nmi = (struct vmph_lbr_nmi){ NULL };
 	cpu->entered_cr3 = cr3;
 }
 
@@ -121,6 +122,18 @@ static void vmph_lbr_leave(struct vmph_cpu *cpu, struct kvm_vcpu *vcpu)
 	cpu->kept.vcpu = vcpu;
 	cpu->kept.put_tsc = vcpu->arch.last_host_tsc;
 	cpu->kept.from = from;
+}
+
+/* The NMI for which the run's end was left without a mark has read its branches */
+static void vmph_lbr_nmi_came(struct vmph_cpu *cpu)
+{
+	struct kvm_vcpu *vcpu = cpu->nmi.waits;
+
+	if (!vcpu)
+		return;
+	vmph_lbr_leave(cpu, vcpu);
+	WRITE_ONCE(cpu->inside, NULL);
+	cpu->nmi = (struct vmph_lbr_nmi){ .came = true };
 }
 
 static void vmph_on_kvm_entry(void *data, struct kvm_vcpu *vcpu)
@@ -139,8 +152,12 @@ static void vmph_on_kvm_exit(void *data, struct kvm_vcpu *vcpu)
 	struct vmph_session *session = data;
 	struct vmph_cpu *cpu = session->cpus[smp_processor_id()];
 
-	vmph_lbr_leave(cpu, vcpu);
-	WRITE_ONCE(cpu->inside, NULL);
+	if (vmph_guest_vendor() == VMPROF_VENDOR_VMX && vmph_vmx_nmi_waits()) {
+		cpu->nmi.waits = vcpu;
+	} else {
+		vmph_lbr_leave(cpu, vcpu);
+		WRITE_ONCE(cpu->inside, NULL);
+	}
 	if (vmph_guest_take_freeze(vcpu))
 		atomic_dec(&session->lbr.lent);
 }
@@ -173,6 +190,7 @@ static void vmph_lbr_forget(struct vmph_cpu *cpu)
 {
 	cpu->inside = NULL;
 	cpu->kept.vcpu = NULL;
+	cpu->nmi = (struct vmph_lbr_nmi){ NULL };
 }
 
 static void vmph_nothing(void *unused)
@@ -210,18 +228,22 @@ void vmph_lbr_read(struct vmph_cpu *cpu, const struct perf_sample_data *data, bo
 	struct vmph_branches *b = &cpu->branches;
 	/* between the hooks: what of it ran after VMRUN, and what before, nothing tells */
 	bool inside = READ_ONCE(cpu->inside) == current;
+	/* behind them: KVM hands on the NMI that ended the guest's run */
+	bool late = guest && (cpu->nmi.waits || cpu->nmi.came);
 
 	b->recorded = lbr->branches;
 	b->mispredicted = 0;
 	b->nr = 0;
 	b->cut = 0;
 	b->flags = guest && !vmph_same_space(cpu->entered_cr3, cr3) ? VMPROF_LBR_SWITCHED : 0;
-	if (inside ? !guest : !host)
+	if (inside || late ? !guest : !host)
 		b->cut = lbr->entries;
-	else if (guest && vmph_guest_vendor() == VMPROF_VENDOR_VMX && !vmph_vmx_is_lent())
+	else if (guest && !late && vmph_guest_vendor() == VMPROF_VENDOR_VMX && !vmph_vmx_is_lent())
 		b->cut = lbr->entries;	/* nothing froze it: it went on, with the host's way here */
 	else if (vmph_guest_vendor() == VMPROF_VENDOR_SVM)
 		vmph_lbr_amd_read(guest ? &lbr->host : &none, lbr->entries, b);
 	else
 		vmph_lbr_intel_read(data, guest ? &lbr->host : &none, b);
+	if (late)
+		vmph_lbr_nmi_came(cpu);
 }

@@ -16,7 +16,9 @@
  *     does: that is switched off, too.
  * Both freeze at a counter's interrupt only while DEBUGCTL says so, and a guest runs with its
  * own: the hooks at VM entry and exit lend it that bit (Intel: the LBR bit, too) for the time
- * in which the guest runs, so that it never sees it.  They also write the mark (branches.h).  Where
+ * in which the guest runs, so that it never sees it.  They also write the mark (branches.h); but
+ * where a counter's NMI ended the run and KVM hands it on only behind the hook at VM exit (Intel,
+ * Linux 6.1), the mark is written when the NMI has read the branches, or else at the next entry.  Where
  * user code alone is recorded, nothing is between an exit and the next entry unless the vCPU was
  * put away meanwhile: then the entry takes the exit's mark back, and writes none, so that rare
  * branches are seen across many runs of the guest.
@@ -39,6 +41,12 @@ struct vmph_lbr_kept {
 	const struct kvm_vcpu *vcpu;	/* NULL: nothing */
 	u64 put_tsc;		/* when KVM put the vCPU away before */
 	u64 from;
+};
+
+/* A run of the guest whose exit has no mark: its branches are frozen, and the NMI that froze them is to come */
+struct vmph_lbr_nmi {
+	struct kvm_vcpu *waits;		/* the vCPU; NULL: it came, or there is none */
+	bool came;
 };
 
 /* Of a session; branches 0: none wanted */

@@ -37,6 +37,7 @@ struct vmph_cpu {
 	struct irq_work wake;
 	struct vmph_branches branches;	/* before the overflow being recorded */
 	const struct task_struct *inside;	/* between VM entry and exit, by lbr.c's hooks */
+	struct vmph_lbr_nmi nmi;		/* what ended the run before, where KVM is late with it */
 	u64 entered_cr3;		/* the guest's at the last entry */
 	bool lbr_armed;			/* the record is on, by us */
 	u64 lbr_select;			/* then: its filter before that */

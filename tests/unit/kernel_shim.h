@@ -21,6 +21,7 @@
 #define ERR_PTR(err)		((void *)(long)(err))
 #define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
 #define pr_warn_once(...)	kernel_log(__VA_ARGS__)
+#define pr_warn(...)		kernel_log(__VA_ARGS__)
 
 void kernel_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -38,6 +39,8 @@ static inline int fls(unsigned int x)
 #define MSR_LBR_TOS			0x1c9
 #define MSR_IA32_DEBUGCTLMSR		0x1d9
 #define MSR_IA32_PERF_CAPABILITIES	0x345
+#define MSR_CORE_PERF_GLOBAL_STATUS	0x38e
+#define GLOBAL_STATUS_LBRS_FROZEN	(1ULL << 58)	/* LBR_FRZ */
 #define MSR_LBR_NHM_FROM		0x680	/* MSR_LASTBRANCH_0_FROM_IP */
 #define MSR_ARCH_LBR_FROM_0		0x1500
 
@@ -216,7 +219,7 @@ struct kvm_vcpu {
 		u8 handling_intr_from_guest;
 		int last_vmentry_cpu;
 		s64 l1_tsc_offset;
-		u64 l1_tsc_scaling_ratio, cr3;
+		u64 l1_tsc_scaling_ratio, cr3, last_host_tsc;
 	} arch;
 };
 
@@ -479,6 +482,8 @@ void mmdrop(struct mm_struct *mm);
 bool mmget_not_zero(struct mm_struct *mm);
 void vmpg_mmput(struct mm_struct *mm);
 void udelay(unsigned long us);
+void msleep(unsigned int ms);
+void on_each_cpu(void (*fn)(void *arg), void *arg, int wait);
 void preempt_disable(void);
 void preempt_enable(void);
 

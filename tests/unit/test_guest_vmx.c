@@ -63,6 +63,13 @@ static bool vmph_vmwrite(unsigned long name, u64 value)
 #include "../../host-driver/guest_vmx.c"
 
 static bool arch_lbr;
+static u64 global_status;
+
+u64 kernel_rdmsr(u32 msr)
+{
+	assert_int_equal(msr, MSR_CORE_PERF_GLOBAL_STATUS);
+	return global_status;
+}
 
 bool boot_cpu_has(int feature)
 {
@@ -104,6 +111,7 @@ static int after_nmi(void **state)
 	guest = (struct vmph_guest) { 0 };
 	verified = 0;
 	arch_lbr = false;
+	global_status = GLOBAL_STATUS_LBRS_FROZEN | 1;
 	vmph_vmx_lent = NULL;
 	return 0;
 }
@@ -353,6 +361,33 @@ static void test_not_lent(void **state)
 	assert_false(vmph_vmx_take_freeze(&vcpu));
 }
 
+/* A counter's NMI that perf has not seen: all three must say so, and the branches must be the guest's */
+static void test_nmi_waits(void **state)
+{
+	(void)state;
+	assert_false(vmph_vmx_nmi_waits());
+	assert_true(vmph_vmx_lend_freeze(&vcpu));
+	assert_true(vmph_vmx_nmi_waits());
+	global_status = 1;
+	assert_false(vmph_vmx_nmi_waits());
+	global_status = GLOBAL_STATUS_LBRS_FROZEN;
+	field(VM_EXIT_REASON)->missing = true;
+	assert_false(vmph_vmx_nmi_waits());
+	field(VM_EXIT_REASON)->missing = false;
+	field(VM_EXIT_INTR_INFO)->missing = true;
+	assert_false(vmph_vmx_nmi_waits());
+	field(VM_EXIT_INTR_INFO)->missing = false;
+	set(VM_EXIT_INTR_INFO, 0x80000b0e);
+	assert_false(vmph_vmx_nmi_waits());
+	set(VM_EXIT_INTR_INFO, NMI_INFO);
+	set(VM_EXIT_REASON, EXIT_REASON_CPUID);
+	assert_false(vmph_vmx_nmi_waits());
+	set(VM_EXIT_REASON, EXIT_REASON_EXCEPTION_NMI);
+	assert_true(vmph_vmx_nmi_waits());
+	assert_true(vmph_vmx_take_freeze(&vcpu));
+	assert_false(vmph_vmx_nmi_waits());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup(test_shadow, after_nmi),
 		cmocka_unit_test_setup(test_lend, after_nmi),
 		cmocka_unit_test_setup(test_not_lent, after_nmi),
+		cmocka_unit_test_setup(test_nmi_waits, after_nmi),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
