@@ -491,7 +491,8 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	       "two-sided binomial tests, family level %g\n", j->cycles, j->quiet_cycles, FAMILY_LEVEL);
 	print_exits(j);
 	judge_functions(j, g, nr, level, a->min);
-	if (vmp_weigh_paired(j->model))
+	/* a session for the host's blocks has few samples of each of the guest's functions */
+	if (vmp_weigh_paired(j->model) && (a->blocks || !a->host_blocks))
 		judge_cpi(j, g, nr, level);
 	judge_sides(j, period, level);
 	judge_samples(j, a);
