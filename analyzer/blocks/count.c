@@ -190,7 +190,7 @@ static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, con
 
 	for (i = h->ended; i < s->nr; i++) {
 		const struct vmp_seen_as *seen = &t->seen_as[s->step[i]];
-		struct vmp_pair new = { h->row, seen->number, { 0 } };
+		struct vmp_pair new = { h->row, seen->number, { 0 }, 0 };
 		uint32_t *place = &t->place[seen->number];
 
 		if (seen->block == VMP_NONE)
@@ -201,18 +201,21 @@ static int count_pairs(struct vmp_count *t, const struct vmp_kept_sample *s, con
 			*place = row->nr;
 		}
 		row->v[*place - 1].n[s->group] += h->weight;
+		row->v[*place - 1].far += i - h->ended >= VMP_NEAR ? h->weight : 0;
 	}
 	return 0;
 }
 
 static void count_window(struct vmp_cuts *c, const struct vmp_kept_sample *s, const struct vmp_count_hit *h)
 {
-	const uint64_t steps = s->nr > h->ended ? (uint64_t)h->weight * (s->nr - h->ended) : 0;
+	const uint32_t nr = s->nr > h->ended ? s->nr - h->ended : 0;
+	const uint64_t steps = (uint64_t)h->weight * nr;
 
 	c->windows.n[s->group] += h->weight;
 	c->steps.n[s->group] += steps;
 	c->cut.n[s->group] += s->cut ? h->weight : 0;
 	c->cut_steps.n[s->group] += s->cut ? steps : 0;
+	c->far += !s->cut && nr > VMP_NEAR ? (uint64_t)h->weight * (nr - VMP_NEAR) : 0;
 }
 
 static void add_cuts(struct vmp_cuts *to, const struct vmp_cuts *from)
@@ -225,6 +228,7 @@ static void add_cuts(struct vmp_cuts *to, const struct vmp_cuts *from)
 		add64(&to->cut.n[g], from->cut.n[g]);
 		add64(&to->cut_steps.n[g], from->cut_steps.n[g]);
 	}
+	add64(&to->far, from->far);
 }
 
 /* Those of all samples of a row, in order of their units.  @row: room for them */
@@ -289,6 +293,7 @@ static int merge_pairs(struct vmp_pairs *to, struct vmp_pairs *more)
 		*out = d > 0 ? more->v[b] : to->v[a];
 		for (g = 0; !d && g < VMP_GROUPS; g++)
 			out->n[g] += more->v[b].n[g];
+		out->far += d ? 0 : more->v[b].far;
 		a += d <= 0;
 		b += d >= 0;
 	}

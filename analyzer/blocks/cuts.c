@@ -72,6 +72,56 @@ LANES void find_more(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 	}
 }
 
+/*
+ * Windows end at a VM entry, so that runs before an exit are seen by those alone that are between: the fewer, the farther back it is
+ * looked.  What windows show near the sample and far from it of each row of one start, as if each window had as many steps as those of
+ * its row that were not cut, and what chance makes of that: windows, and samples of instructions that say what each row stands for.
+ */
+LANES void find_sights(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
+	const struct vmp_measure *m = c->m;
+	double runs[VMP_LANES], n[VMP_LANES];
+	unsigned int l;
+	uint32_t i;
+
+	memset(s->sight, 0, (size_t)m->rows * lanes * sizeof(*s->sight));
+	for (i = 0; i < m->pairs.nr; i++) {
+		const uint32_t row = m->pairs.v[i].row, to = c->to[i];
+		const struct vmp_cuts *of = &m->cuts[row];
+		const double windows = vmp_groups_without(&of->windows, VMP_GROUPS), whole = windows - vmp_groups_without(&of->cut, VMP_GROUPS);
+		const double all = vmp_groups_without(&of->steps, VMP_GROUPS), far = (double)of->far;
+		const double near = all - vmp_groups_without(&of->cut_steps, VMP_GROUPS) - far, part = (double)m->pairs.v[i].far / (double)c->steps[i];
+
+		if (to == VMP_NONE || m->shared[to])
+			continue;
+		shown(c, s, lanes, i, runs);
+		steps(c, s, lanes, i, n);
+		for (l = 0; l < lanes; l++) {
+			struct vmp_sight *x = &s->sight[(size_t)to * lanes + l];
+			const double seconds = s->seconds[(size_t)row * lanes + l], one = m->shared[row] && seconds > 0 ? windows / seconds : 1;
+			/* runs for each step, by the nearest steps alone, and by the others; in a shared row windows weigh more than one */
+			const double there = near > 0 && far > 0 ? runs[l] * all / windows * whole : 0;
+			const double a = there > 0 ? there / near * (1 - part) : 0, b = there > 0 ? there / far * part : 0;
+
+			if (!(runs[l] > 0) || !(seconds > 0))
+				continue;
+			x->near += a;
+			x->far += b;
+			x->lost += (a - b) * (a - b) / seconds + (part < 1 ? a * a * one / (n[l] * (1 - part)) : 0) + (part > 0 ? b * b * one / (n[l] * part) : 0);
+			x->shown += runs[l] * runs[l] * (1 / seconds + one / n[l]);
+			x->own += to == row ? runs[l] : 0;
+		}
+	}
+}
+
+/* The part of a start's runs that windows lose for exits behind it: what they show far from samples less than near them, beyond chance */
+LANES double lost(const struct vmp_sight *x)
+{
+	const double less = x->near - x->far;
+
+	return less > 0 && less * less > x->lost ? sqrt(less * less - x->lost) / x->near : 0;
+}
+
 /* Instructions of a unit's block behind the common code of its start; 0 none, or not known */
 LANES double tail_of(const struct vmp_chain *c, const struct vmp_unit *u)
 {
@@ -150,6 +200,18 @@ LANES double mended(double times, double missing, double samples, double windows
 }
 
 /*
+ * The same of all runs of a start, with the variance of what windows show, which is that of the samples of instructions where these were taken.
+ * They count as much as makes both together vary least: with the @missing as if it were chance.  @expected: samples of instructions, by windows.
+ */
+LANES double start_mended(const struct vmp_sight *x, double shown, double times, double missing, double expected)
+{
+	const double own = x->own / shown, others = missing * missing + fmax(x->shown / (shown * shown) - own / expected, 0);
+	const double both = others + (1 - own) / expected;
+
+	return both > 0 ? 1 + others / both * (times - 1) : 1;
+}
+
+/*
  * Where some runs from a start go on behind the common code, which samples of instructions in that say nothing of how many: those
  * behind it do.  Return: so many times as many as windows show where there are @more of all, of the mean of such runs.
  */
@@ -200,7 +262,8 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 
 			if (!(shown > 0))
 				continue;
-			more = mended(s->x[at] / shown, s->missing[at] / shown, s->x[at] * c->m->common[u->start].insns / period, s->windows[at]);
+			more = start_mended(&s->sight[at], shown, s->x[at] / shown, s->missing[at] / shown + lost(&s->sight[at]),
+					    shown * c->m->common[u->start].insns / period);
 			tail = tail_mended(t, period, more);
 			if (tail != 1)
 				more *= tail_of(c, u) > 0 ? of_tail(t, tail, cycles_of(c, s, lanes, u, l)) : of_rest(t, tail, shown);
@@ -214,6 +277,7 @@ LANES void mend_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 	find_cuts(c, s, lanes);
 	find_more(c, s, lanes);
 	find_missing(c, s, lanes);
+	find_sights(c, s, lanes);
 	load_tails(c, s, lanes);
 	mend(c, s, lanes);
 }

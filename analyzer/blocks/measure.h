@@ -16,11 +16,14 @@
 #include "blocks/set.h"
 #include "blocks/spread.h"
 
+#define VMP_NEAR	5U	/* steps of a window; what ran before these is far */
+
 /* So many samples that were taken in the common code of a row's starts ran a unit right
    before; in rows of several starts each weighed by the length of that code */
 struct vmp_pair {
 	uint32_t row, unit;
 	uint32_t n[VMP_GROUPS];
+	uint64_t far;		/* of all groups: those in which it is not one of the nearest VMP_NEAR */
 };
 
 /* By row and unit; a VMP_VEC() */
@@ -48,6 +51,7 @@ struct vmp_groups {
 struct vmp_cuts {
 	struct vmp_groups windows, steps;	/* of all samples in it ... */
 	struct vmp_groups cut, cut_steps;	/* ... and of those whose windows begin at a VM entry */
+	uint64_t far;		/* of all groups: steps that are far, of windows that were not cut */
 };
 
 /** vmp_groups_without() - Their sum without one; VMP_GROUPS: of all. */

@@ -23,6 +23,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	*s = (struct vmp_solutions){ .first = first, .lanes = lanes };
 	s->part = calloc(pairs, sizeof(*s->part));
 	s->samples = calloc(rows, sizeof(*s->samples));
+	s->seconds = calloc(rows, sizeof(*s->seconds));
 	s->weight = calloc(rows, sizeof(*s->weight));
 	s->keeps = calloc(rows, sizeof(*s->keeps));
 	s->x = calloc(rows, sizeof(*s->x));
@@ -33,6 +34,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->missing = calloc(rows, sizeof(*s->missing));
 	s->windows = calloc(rows, sizeof(*s->windows));
 	s->tail = calloc(rows, sizeof(*s->tail));
+	s->sight = calloc(rows, sizeof(*s->sight));
 	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
 	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
 	s->block = calloc(blocks, sizeof(*s->block));
@@ -40,8 +42,8 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->left = calloc(blocks, sizeof(*s->left));
 	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
 	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
-	if (!s->part || !s->samples || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->more || !s->shown ||
-	    !s->missing || !s->windows || !s->tail || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+	if (!s->part || !s->samples || !s->seconds || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->more || !s->shown ||
+	    !s->missing || !s->windows || !s->tail || !s->sight || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -52,6 +54,7 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 {
 	free(s->part);
 	free(s->samples);
+	free(s->seconds);
 	free(s->weight);
 	free(s->keeps);
 	free(s->x);
@@ -62,6 +65,7 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->missing);
 	free(s->windows);
 	free(s->tail);
+	free(s->sight);
 	free(s->scale);
 	free(s->unit);
 	free(s->block);
@@ -239,6 +243,7 @@ LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, u
 	unsigned int l;
 
 	memset(s->x, 0, (size_t)c->m->rows * lanes * sizeof(*s->x));
+	memset(s->seconds, 0, (size_t)c->m->rows * lanes * sizeof(*s->seconds));
 	for (i = 0; i < set->landings.nr; i++) {
 		const struct vmp_landing *land = &set->landings.v[i];
 		const struct vmp_common *common = &c->m->common[land->start];
@@ -247,8 +252,10 @@ LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, u
 		if (row == VMP_NONE || !vmp_measure_is_common(c->m, land))
 			continue;
 		without(s, lanes, c->m->seconds[i].n, n);
-		for (l = 0; l < lanes; l++)
+		for (l = 0; l < lanes; l++) {
 			s->x[(size_t)row * lanes + l] += n[l] * period / common->insns;
+			s->seconds[(size_t)row * lanes + l] += n[l];
+		}
 	}
 }
 

@@ -12,6 +12,13 @@
 
 #define VMP_LANES	4U	/* solutions that are made together */
 
+/* Runs of a start that windows show */
+struct vmp_sight {
+	double near, far;		/* by the nearest steps alone, and by the others alone */
+	double lost, shown;		/* variance by chance: of the difference of these, and of all runs that are shown */
+	double own;			/* that the start's own windows show */
+};
+
 /* Of runs that go on behind the common code of their start, all of them: instructions behind it */
 struct vmp_tail {
 	double shown, windows;		/* such runs, and steps that show any */
@@ -27,6 +34,7 @@ struct vmp_solutions {
 	unsigned int lanes;	/* 1 or VMP_LANES */
 	double *part;		/* as in_pair: share of the source's steps */
 	double *samples;	/* by row */
+	double *seconds;	/* by row: samples of instructions in common code */
 	double *weight;		/* by row: steps of the row that stay */
 	double *keeps;		/* by row: share of these that do not go to what no sample hit, or to itself */
 	double *x;		/* executions by row; what it is before is where solving begins */
@@ -34,6 +42,7 @@ struct vmp_solutions {
 	double *more;		/* by row: part of what its windows show that may be too much */
 	double *shown, *missing, *windows;	/* by row of one start: runs, those that cuts may hide or show too many of, steps that show any */
 	struct vmp_tail *tail;	/* by row of one start */
+	struct vmp_sight *sight;	/* ... too */
 	double *scale;		/* by class: instructions that there must be, and that there are */
 	double *unit;		/* executions by unit */
 	double *block;		/* ... and by block */

@@ -28,6 +28,7 @@ struct prog_insn {
 	uint32_t chance;	/* ... then taken so many times of 100 */
 	uint32_t missed;	/* so many times of 100 mispredicted when it is taken */
 	uint32_t penalty;	/* cycles that it costs then what comes after it */
+	int exits;		/* the guest is left for it: the VM entry behind begins without branches */
 	const char *function;	/* begins here */
 	uint32_t done;
 	uint64_t addr;		/* in the file; set by prog_assemble() */
@@ -370,6 +371,8 @@ PROG_QUICK static inline int prog_retire(struct prog_sim *s, int at)
 	s->late = 0;
 	s->cycles += cost;
 	s->insns++;
+	if (s->p->insn[at].exits)
+		s->known = 0;
 	at = prog_step(s, at);
 	prog_wait(s, 0, at);
 	if (s->next_insns && s->insns >= s->next_insns) {

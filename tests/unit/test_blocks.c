@@ -3,6 +3,8 @@
 #include "simulated.h"
 
 #define RARE_NR	10	/* slow pieces of code in test_rare() */
+#define CHAIN_NR 32	/* blocks one behind the other in test_exit() ... */
+#define EXIT_AT	20	/* ... and the one that leads to a VM exit */
 
 /* What a capture of simulated code says: docs/block-timing.md names these lines */
 static void show_verdict(const char *what, const struct verdict *v)
@@ -156,6 +158,53 @@ static void test_tail(void **state)
 	print_message("a long block behind a loop: %+.2f %% runs\n", 100 * off);
 	assert_true(fabs(off) < 0.01);
 	assert_true(compare(VMP_SOURCE_TIME, 100).worst < 0.03);
+}
+
+/* How far runs of some blocks of a chain are off, all together */
+static double chain_off(const int *block, int nr)
+{
+	double found = 0, runs = 0;
+	uint32_t b;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		for (b = 0; b < set->blocks.nr; b++)
+			found += insn_at(set->blocks.v[b].start) == block[i] ? estimates->block[b].executions : 0;
+		for (b = 0; b < PROG_MAX; b++)
+			runs += (double)prog.truth[block[i]][b].runs;
+	}
+	return found / runs - 1;
+}
+
+/*
+ * As a kernel sets its timer: a chain of short blocks, which exits in one place in every second round. Of what runs before that windows that
+ * are taken far behind it show the half, and none is cut in these blocks.
+ */
+static void test_exit(void **state)
+{
+	const struct prog_run run = {
+		.period = 1009, .samples = 40000, .instructions = 1013, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1,
+	};
+	int block[CHAIN_NR], leads = 0, i;
+	double before, behind;
+
+	(void)state;
+	for (i = 0; i < CHAIN_NR; i++) {
+		block[i] = prog_plain(&prog, 2 + i % 3, 1 + (uint32_t)i % 4, 1);
+		if (i == EXIT_AT)
+			leads = prog_jump(&prog, PROG_COND, 0, 2, 0);
+		prog_jump(&prog, PROG_JUMP, i < CHAIN_NR - 1 ? prog.nr + 1 : 0, 0, 0);
+	}
+	prog.insn[0].function = "main";
+	prog.insn[leads].target = prog_plain(&prog, 4, 1, 1);
+	prog.insn[prog.nr - 2].exits = 1;
+	prog_jump(&prog, PROG_JUMP, block[EXIT_AT + 1], 0, 0);
+	simulate(&run);
+	before = chain_off(block + EXIT_AT - 7, 7);
+	behind = chain_off(block + EXIT_AT + 1, 7);
+	print_message("seven blocks before an exit: %+.2f %% runs, behind it: %+.2f %%\n", 100 * before, 100 * behind);
+	assert_true(fabs(before) < 0.05);
+	assert_true(fabs(behind) < 0.05);
 }
 
 static void test_phases(void **state)
@@ -520,6 +569,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tail, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_phases, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
