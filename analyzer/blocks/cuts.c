@@ -130,7 +130,7 @@ LANES double tail_of(const struct vmp_chain *c, const struct vmp_unit *u)
 	return common > 0 && insns > common ? insns - common : 0;
 }
 
-/* What is missing of the runs of each row of one start: its share of the runs, and how many windows show the rest */
+/* What is missing of the runs of each row of one start: its share of the runs */
 LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
 	const struct vmp_measure *m = c->m;
@@ -140,7 +140,6 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 
 	memset(s->shown, 0, (size_t)m->rows * lanes * sizeof(*s->shown));
 	memset(s->missing, 0, (size_t)m->rows * lanes * sizeof(*s->missing));
-	memset(s->windows, 0, (size_t)m->rows * lanes * sizeof(*s->windows));
 	memset(s->tail, 0, (size_t)m->rows * lanes * sizeof(*s->tail));
 	for (i = 0; i < m->pairs.nr; i++) {
 		const struct vmp_unit *u = &m->set->units.v[m->pairs.v[i].unit];
@@ -160,7 +159,6 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 
 			s->shown[to] += n[l];
 			s->missing[to] += missing + n[l] * s->more[row];
-			s->windows[to] += all[l];
 			s->tail[to].shown += tail > 0 ? n[l] : 0;
 			s->tail[to].windows += tail > 0 ? all[l] : 0;
 			s->tail[to].insns += n[l] * tail;

@@ -32,7 +32,6 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->more = calloc(rows, sizeof(*s->more));
 	s->shown = calloc(rows, sizeof(*s->shown));
 	s->missing = calloc(rows, sizeof(*s->missing));
-	s->windows = calloc(rows, sizeof(*s->windows));
 	s->tail = calloc(rows, sizeof(*s->tail));
 	s->sight = calloc(rows, sizeof(*s->sight));
 	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
@@ -43,7 +42,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
 	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
 	if (!s->part || !s->samples || !s->seconds || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->more || !s->shown ||
-	    !s->missing || !s->windows || !s->tail || !s->sight || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+	    !s->missing || !s->tail || !s->sight || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
 		return -ENOMEM;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -63,7 +62,6 @@ void vmp_solutions_deinit(struct vmp_solutions *s)
 	free(s->more);
 	free(s->shown);
 	free(s->missing);
-	free(s->windows);
 	free(s->tail);
 	free(s->sight);
 	free(s->scale);

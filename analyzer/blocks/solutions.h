@@ -40,7 +40,7 @@ struct vmp_solutions {
 	double *x;		/* executions by row; what it is before is where solving begins */
 	double *cut_cycles, *cut_insns;	/* by row: windows that were cut, by their cycles, by their instructions */
 	double *more;		/* by row: part of what its windows show that may be too much */
-	double *shown, *missing, *windows;	/* by row of one start: runs, those that cuts may hide or show too many of, steps that show any */
+	double *shown, *missing;	/* by row of one start: runs, those that cuts may hide or show too many of */
 	struct vmp_tail *tail;	/* by row of one start */
 	struct vmp_sight *sight;	/* ... too */
 	double *scale;		/* by class: instructions that there must be, and that there are */
