@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "util/log.h"
 
 #define TERMINAL_ROWS	40
+#define MMAP_BYTES	(2 << 20)	/* what takes as much goes back to the kernel when it is freed */
 
 /* What rows of blocks know; the rest of report's columns is of samples */
 #define KEYS	(VMP_KEY(VMP_COL_DOMAIN) | VMP_KEY(VMP_COL_MODULE) | VMP_KEY(VMP_COL_FUNCTION) | VMP_KEY(VMP_COL_SIDE))
@@ -60,6 +62,7 @@ static int read_set(struct branch_data *d, const struct branch_args *a, int esti
 	int err;
 
 	choice.keep_bytes = estimates ? VMP_KEEP_BYTES : 0;
+	choice.counts_only = !a->looks_up;
 	err = vmp_set_create(&d->set, d->m, &choice);
 	if (!err && estimates)
 		err = vmp_measure_create(&d->measure, d->set);
@@ -89,6 +92,8 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 {
 	int err;
 
+	/* large tables are freed before others are made */
+	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
 	memset(d, 0, sizeof(*d));
 	if (estimates && !VMP_DECODES) {
 		vmp_err("this vmprof was built without capstone, which decodes instructions\n"

@@ -15,6 +15,7 @@ struct branch_args {
 	const char *sysroot, *vcpu, *pid, *color, *limit, *sort, *module, *function, *filter_text;
 	int json, csv, no_pager;
 	int spread;			/* rows have percentiles */
+	int looks_up;			/* samples' branches in the set, once it is complete */
 	struct vmp_look look;
 	uint64_t rows;			/* to be shown, 0 all */
 	struct vmp_filter *filter;

@@ -113,7 +113,7 @@ static int show(const struct branch_data *d, const void *arg)
 
 int cmd_timeline(int argc, char **argv)
 {
-	struct given g = { 0 };
+	struct given g = { .a = { .looks_up = 1 } };
 	const struct vmp_opt opts[] = {
 		BRANCH_SAMPLES(&g.a),
 		{ "from", 0, VMP_OPT_STR, "TIME", "from so long after the session's start, such as 1.5s", &g.from },

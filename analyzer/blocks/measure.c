@@ -3,6 +3,7 @@
 #include "blocks/measure.h"
 
 #include "blocks/count.h"
+#include "util/big.h"
 #include "util/parallel.h"
 
 #define FLUSH_BYTES	(8U << 20)	/* of samples that are kept, when the capture is read again */
@@ -34,9 +35,9 @@ static int prepare(struct vmp_measure *m)
 	const struct vmp_set *set = m->set;
 	int err;
 
-	m->landings = calloc(set->landings.nr + 1, sizeof(*m->landings));
+	m->landings = vmp_big_zeroed((size_t)set->landings.nr + 1, sizeof(*m->landings));
 	m->seconds = calloc(set->landings.nr + 1, sizeof(*m->seconds));
-	m->missed = calloc(set->landings.nr + 1, sizeof(*m->missed));
+	m->missed = vmp_big_zeroed((size_t)set->landings.nr + 1, sizeof(*m->missed));
 	m->cpi = calloc(set->blocks.nr + 1, sizeof(*m->cpi));
 	if (!m->landings || !m->seconds || !m->missed || !m->cpi)
 		return -ENOMEM;
@@ -53,13 +54,20 @@ static int prepare(struct vmp_measure *m)
 
 /* ------------------------------------------------------------ what was kept */
 
-/* What is to be read again is counted then */
 static void *begin(void *arg)
 {
 	struct shard *sh = arg;
 
 	sh->err = vmp_count_init(&sh->count, sh->m, sh->from);
-	if (!sh->err && sh->from)
+	return NULL;
+}
+
+/* What is to be read again is counted then */
+static void *count(void *arg)
+{
+	struct shard *sh = arg;
+
+	if (!sh->err)
 		sh->err = vmp_count_kept(&sh->count, &sh->from->kept);
 	return NULL;
 }
@@ -146,6 +154,10 @@ static int count_all(struct vmp_measure *m, struct vmp_set *set, struct shard *s
 		args[i] = &shards[i];
 	}
 	vmp_parallel(begin, args, nr);
+	if (set->kept.nr && set->choice.counts_only)
+		vmp_raws_free(&set->raws);
+	if (set->kept.nr)
+		vmp_parallel(count, args, nr);
 	for (i = 0; !err && i < nr; i++)
 		err = shards[i].err;
 	return err || set->kept.nr ? err : read_again(m, set, shards, nr);
@@ -177,6 +189,8 @@ int vmp_measure_create(struct vmp_measure **out, struct vmp_set *set)
 	if (!err && set->totals.steps)
 		err = run(m, set);
 	vmp_set_forget_kept(set);
+	if (set->choice.counts_only)
+		vmp_raws_free(&set->raws);
 	if (err) {
 		vmp_measure_destroy(m);
 		return err == -EAGAIN ? -EIO : err;	/* the first pass could read it all */

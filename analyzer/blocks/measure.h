@@ -122,7 +122,7 @@ static inline int vmp_measure_is_common(const struct vmp_measure *m, const struc
 	return m->set->points.points.v[l->at].addr <= (l->ended ? c->end : c->behind);
 }
 
-/** vmp_measure_create() - Count; what @set has kept of samples is freed.  Return: 0, -ENOMEM, -errno of reading. */
+/** vmp_measure_create() - Count; what @set has kept of samples is freed, and by its choice its raws.  Return: 0, -ENOMEM, -errno of reading. */
 int vmp_measure_create(struct vmp_measure **out, struct vmp_set *set);
 void vmp_measure_destroy(struct vmp_measure *m);
 

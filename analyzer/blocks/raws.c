@@ -68,7 +68,7 @@ static int more_slots(struct vmp_raws *r)
 
 static int more_room(struct vmp_raws *r)
 {
-	struct vmp_raw *chunk = vmp_big_alloc(VMP_RAWS_CHUNK * sizeof(*chunk));
+	struct vmp_raw *chunk = r->spare.nr ? r->spare.v[--r->spare.nr] : vmp_big_alloc(VMP_RAWS_CHUNK * sizeof(*chunk));
 
 	if (!chunk || vmp_vec_push(&r->chunks, chunk)) {
 		free(chunk);
@@ -87,7 +87,7 @@ int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t h, uin
 	struct vmp_raws_slot *slot;
 	struct vmp_raw *raw;
 
-	if ((!r->slots || r->nr >= r->mask / 2) && more_slots(r))
+	if ((!r->slots || r->nr >= r->mask / 4 * 3) && more_slots(r))
 		return -ENOMEM;
 	slot = slot_of(r, more, h);
 	if (!slot->number) {
@@ -109,10 +109,26 @@ int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t h, uin
 	return 0;
 }
 
+int vmp_raws_take_chunk(struct vmp_raws *r, struct vmp_raws *from, uint32_t chunk)
+{
+	if (vmp_vec_push(&r->spare, from->chunks.v[chunk]))
+		return -ENOMEM;
+	from->chunks.v[chunk] = NULL;
+	return 0;
+}
+
+void vmp_raws_free_spare(struct vmp_raws *r)
+{
+	while (r->spare.nr)
+		free(r->spare.v[--r->spare.nr]);
+	vmp_vec_free(&r->spare);
+}
+
 void vmp_raws_free(struct vmp_raws *r)
 {
 	uint32_t i;
 
+	vmp_raws_free_spare(r);
 	for (i = 0; i < r->chunks.nr; i++)
 		free(r->chunks.v[i]);
 	vmp_vec_free(&r->chunks);

@@ -40,6 +40,7 @@ struct vmp_raws_slot {
 
 struct vmp_raws {
 	VMP_VEC(struct vmp_raw *) chunks;	/* what is there stays where it is */
+	VMP_VEC(struct vmp_raw *) spare;	/* to be filled before others are allocated */
 	uint32_t nr;
 	struct vmp_raws_slot *slots;
 	uint32_t mask;
@@ -85,6 +86,12 @@ uint32_t vmp_raws_find(const struct vmp_raws *r, const struct vmp_raw *key, uint
 
 /** vmp_raws_add() - Add @more's counts to the one like it.  @number: its own.  Return: 0 or -ENOMEM. */
 int vmp_raws_add(struct vmp_raws *r, const struct vmp_raw *more, uint64_t hash, uint32_t *number);
+
+/** vmp_raws_take_chunk() - A chunk of another table of which no raw is looked at any more becomes a spare one.  Return: 0 or -ENOMEM. */
+int vmp_raws_take_chunk(struct vmp_raws *r, struct vmp_raws *from, uint32_t chunk);
+
+/** vmp_raws_free_spare() - Nothing more is added. */
+void vmp_raws_free_spare(struct vmp_raws *r);
 
 void vmp_raws_free(struct vmp_raws *r);
 

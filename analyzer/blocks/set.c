@@ -2,6 +2,7 @@
 /* set.c - the first pass: threads count for themselves what there is, then one table is made of theirs. */
 #include "blocks/draw.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "util/bound.h"
@@ -116,8 +117,8 @@ static void totals_add(struct vmp_set_totals *to, const struct vmp_set_totals *t
 
 #define AHEAD	16U	/* raws that are fetched while others are added */
 
-/* @number: what became of each */
-static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *number)
+/* @number: what became of each; @there: raws that others may look at, as they come.  Chunks that were added are filled again. */
+static int add_raws(struct vmp_raws *to, struct vmp_raws *from, uint32_t *number, uint32_t *there)
 {
 	uint64_t hash[AHEAD];
 	uint32_t i, k, n;
@@ -131,12 +132,15 @@ static int add_raws(struct vmp_raws *to, const struct vmp_raws *from, uint32_t *
 		for (k = 0; k < n; k++)
 			if (vmp_raws_add(to, vmp_raws_at(from, i + k), hash[k], &number[i + k]))
 				return -ENOMEM;
+		__atomic_store_n(there, to->nr, __ATOMIC_RELEASE);
+		if ((i + n) % VMP_RAWS_CHUNK == 0 && vmp_raws_take_chunk(to, from, i / VMP_RAWS_CHUNK))
+			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* The first shard's raws are the set's; those of another one are added to them. */
-static int merge(struct vmp_set *set, struct shard *sh)
+static int merge(struct vmp_set *set, struct shard *sh, uint32_t *there)
 {
 	struct vmp_set_kept kept = { .kept = sh->kept };
 	int err = 0;
@@ -146,7 +150,7 @@ static int merge(struct vmp_set *set, struct shard *sh)
 	if (set->kept.nr) {
 		err = vmp_vec_reserve(&kept.raw, sh->raws.nr);
 		if (!err)
-			err = add_raws(&set->raws, &sh->raws, kept.raw.v);
+			err = add_raws(&set->raws, &sh->raws, kept.raw.v, there);
 		kept.raw.nr = err ? 0 : sh->raws.nr;
 		vmp_raws_free(&sh->raws);
 	}
@@ -164,29 +168,43 @@ struct merging {
 	struct vmp_drawing *w;
 	struct shard *shards;
 	unsigned int nr;
-	uint32_t first;		/* raws of the first shard */
+	uint32_t there;		/* raws that can be noted */
+	int over;		/* there will be no more */
 };
 
 /* Counts of raws change, and there are more of them; nothing else of a raw, and none moves */
-static int merge_others(const struct merging *m)
+static int merge_others(struct merging *m)
 {
 	unsigned int i;
 	int err = 0;
 
 	for (i = 1; !err && i < m->nr; i++)
-		err = merge(m->set, &m->shards[i]);
+		err = merge(m->set, &m->shards[i], &m->there);
+	vmp_raws_free_spare(&m->set->raws);
+	__atomic_store_n(&m->over, 1, __ATOMIC_RELEASE);
 	return err;
 }
 
-static int note_first(const struct merging *m)
+/* As they come */
+static int note_all(struct merging *m)
 {
-	return vmp_draw_note(m->w, m->first);
+	uint32_t there;
+	int over, err;
+
+	do {
+		over = __atomic_load_n(&m->over, __ATOMIC_ACQUIRE);
+		there = __atomic_load_n(&m->there, __ATOMIC_ACQUIRE);
+		if (there == m->w->nr && !over)
+			sched_yield();
+		err = vmp_draw_note(m->w, there - m->w->nr);
+	} while (!err && !over);
+	return err;
 }
 
 /* One of the two that work beside each other */
 struct task {
-	int (*fn)(const struct merging *m);
-	const struct merging *m;
+	int (*fn)(struct merging *m);
+	struct merging *m;
 	int err;
 };
 
@@ -200,8 +218,8 @@ static void *run(void *arg)
 
 static int merge_all(struct vmp_set *set, struct shard *shards, unsigned int nr, struct vmp_drawing *w)
 {
-	struct merging m = { .set = set, .w = w, .shards = shards, .nr = nr, .first = shards->raws.nr };
-	struct task tasks[] = { { merge_others, &m, 0 }, { note_first, &m, 0 } };
+	struct merging m = { .set = set, .w = w, .shards = shards, .nr = nr, .there = shards->raws.nr };
+	struct task tasks[] = { { merge_others, &m, 0 }, { note_all, &m, 0 } };
 	void *args[] = { &tasks[0], &tasks[1] };
 	uint64_t most = 0;
 	unsigned int i;
@@ -218,12 +236,10 @@ static int merge_all(struct vmp_set *set, struct shard *shards, unsigned int nr,
 	if (!err)
 		err = vmp_draw_begin(w, set, (uint32_t)most);
 	if (!err)
-		err = merge(set, shards);
-	if (!err && nr > 1) {
+		err = merge(set, shards, &m.there);
+	if (!err)
 		vmp_parallel(run, args, 2);
-		err = tasks[0].err ? tasks[0].err : tasks[1].err;
-	}
-	return err ? err : vmp_draw_note(w, set->raws.nr - w->nr);
+	return err ? err : tasks[0].err ? tasks[0].err : tasks[1].err;
 }
 
 void vmp_set_forget_kept(struct vmp_set *set)

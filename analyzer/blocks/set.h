@@ -26,6 +26,7 @@ struct vmp_set_choice {
 	int64_t pid;			/* -1 all */
 	uint64_t from_tsc, to_tsc;	/* samples taken then; to 0: to the end */
 	const char *vmlinux, *host_vmlinux;	/* the guests' kernel, the host's; or NULL */
+	int counts_only;		/* once samples are counted none is looked up: raws are freed then */
 	uint64_t keep_bytes;		/* that samples may take, so that they need not be read again */
 };
 
