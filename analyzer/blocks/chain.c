@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "blocks/classes.h"
+#include "util/big.h"
 #include "util/parallel.h"
 
 #define BYTES_PER_INSN	4.2		/* of x86 code that is not here, for the scale only */
@@ -119,14 +120,14 @@ int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double peri
 	*c = (struct vmp_chain){ .m = m, .period = period, .by_instructions = by_instructions };
 	c->class_of = calloc(rows, sizeof(*c->class_of));
 	c->first = calloc(rows, sizeof(*c->first));
-	c->to = calloc(pairs, sizeof(*c->to));
-	c->stays = calloc(pairs, sizeof(*c->stays));
-	c->insns = calloc(pairs, sizeof(*c->insns));
-	c->guessed = calloc(pairs, sizeof(*c->guessed));
-	c->steps = calloc(pairs, sizeof(*c->steps));
+	c->to = vmp_big_zeroed(pairs, sizeof(*c->to));
+	c->stays = vmp_big_zeroed(pairs, sizeof(*c->stays));
+	c->insns = vmp_big_zeroed(pairs, sizeof(*c->insns));
+	c->guessed = vmp_big_zeroed(pairs, sizeof(*c->guessed));
+	c->steps = vmp_big_zeroed(pairs, sizeof(*c->steps));
 	c->in_first = calloc(rows, sizeof(*c->in_first));
-	c->in_pair = calloc(pairs, sizeof(*c->in_pair));
-	c->source = calloc(pairs, sizeof(*c->source));
+	c->in_pair = vmp_big_zeroed(pairs, sizeof(*c->in_pair));
+	c->source = vmp_big_zeroed(pairs, sizeof(*c->source));
 	c->first_block = malloc(((size_t)m->set->points.points.nr + 1) * sizeof(*c->first_block));
 	c->seen = malloc(((size_t)m->set->blocks.nr + 1) * sizeof(*c->seen));
 	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->guessed || !c->steps || !c->in_first ||

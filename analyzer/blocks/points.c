@@ -221,6 +221,9 @@ int vmp_points_resolve(struct vmp_points *p)
 
 	if (!all)
 		return -ENOMEM;
+	err = vmp_slots_reserve(&p->by_place, p->addresses.nr);
+	if (!err)
+		err = vmp_vec_reserve(&p->points, p->addresses.nr);
 	v = vmp_order_addresses(p, all);
 	for (i = 0; !err && i < p->addresses.nr; i += VMP_POINTS_TOGETHER) {
 		left = p->addresses.nr - i;

@@ -9,6 +9,7 @@
 #include "blocks/cuts.h"
 #include "blocks/lanes.h"
 #include "blocks/share.h"
+#include "util/big.h"
 
 #define SWEEPS		1000
 #define SWEEPS_MIN	20
@@ -20,30 +21,22 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 	size_t rows = ((size_t)c->m->rows + 1) * lanes, pairs = ((size_t)c->m->pairs.nr + 1) * lanes;
 	size_t blocks = ((size_t)c->m->set->blocks.nr + 1) * lanes, i;
 
-	*s = (struct vmp_solutions){ .first = first, .lanes = lanes };
-	s->part = calloc(pairs, sizeof(*s->part));
-	s->samples = calloc(rows, sizeof(*s->samples));
-	s->seconds = calloc(rows, sizeof(*s->seconds));
-	s->weight = calloc(rows, sizeof(*s->weight));
-	s->keeps = calloc(rows, sizeof(*s->keeps));
-	s->x = calloc(rows, sizeof(*s->x));
-	s->cut_cycles = calloc(rows, sizeof(*s->cut_cycles));
-	s->cut_insns = calloc(rows, sizeof(*s->cut_insns));
-	s->more = calloc(rows, sizeof(*s->more));
-	s->shown = calloc(rows, sizeof(*s->shown));
-	s->missing = calloc(rows, sizeof(*s->missing));
-	s->tail = calloc(rows, sizeof(*s->tail));
-	s->sight = calloc(rows, sizeof(*s->sight));
-	s->scale = calloc(2 * ((size_t)c->classes + 1) * lanes, sizeof(*s->scale));
-	s->unit = calloc(((size_t)c->m->set->units.nr + 1) * lanes, sizeof(*s->unit));
-	s->block = calloc(blocks, sizeof(*s->block));
-	s->time = calloc(blocks, sizeof(*s->time));
-	s->left = calloc(blocks, sizeof(*s->left));
-	s->by_runs = calloc(blocks, sizeof(*s->by_runs));
-	s->by_sight = calloc(blocks, sizeof(*s->by_sight));
-	if (!s->part || !s->samples || !s->seconds || !s->weight || !s->keeps || !s->x || !s->cut_cycles || !s->cut_insns || !s->more || !s->shown ||
-	    !s->missing || !s->tail || !s->sight || !s->scale || !s->unit || !s->block || !s->time || !s->left || !s->by_runs || !s->by_sight)
+	const struct { double **at; size_t nr; } parts[] = {
+		{ &s->part, pairs }, { &s->samples, rows }, { &s->seconds, rows }, { &s->weight, rows }, { &s->keeps, rows }, { &s->x, rows },
+		{ &s->cut_cycles, rows }, { &s->cut_insns, rows }, { &s->more, rows }, { &s->shown, rows }, { &s->missing, rows },
+		{ (double **)&s->tail, rows * sizeof(*s->tail) / sizeof(double) }, { (double **)&s->sight, rows * sizeof(*s->sight) / sizeof(double) },
+		{ &s->scale, 2 * ((size_t)c->classes + 1) * lanes }, { &s->unit, ((size_t)c->m->set->units.nr + 1) * lanes },
+		{ &s->block, blocks }, { &s->time, blocks }, { &s->left, blocks }, { &s->by_runs, blocks }, { &s->by_sight, blocks },
+	};
+	size_t all = 0;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		all += parts[i].nr;
+	*s = (struct vmp_solutions){ .first = first, .lanes = lanes, .room = vmp_big_zeroed(all, sizeof(*s->room)) };
+	if (!s->room)
 		return -ENOMEM;
+	for (i = 0, all = 0; i < sizeof(parts) / sizeof(parts[0]); all += parts[i++].nr)
+		*parts[i].at = s->room + all;
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
 	return 0;
@@ -51,26 +44,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 
 void vmp_solutions_deinit(struct vmp_solutions *s)
 {
-	free(s->part);
-	free(s->samples);
-	free(s->seconds);
-	free(s->weight);
-	free(s->keeps);
-	free(s->x);
-	free(s->cut_cycles);
-	free(s->cut_insns);
-	free(s->more);
-	free(s->shown);
-	free(s->missing);
-	free(s->tail);
-	free(s->sight);
-	free(s->scale);
-	free(s->unit);
-	free(s->block);
-	free(s->time);
-	free(s->left);
-	free(s->by_runs);
-	free(s->by_sight);
+	free(s->room);
 }
 
 /* Samples of each row */

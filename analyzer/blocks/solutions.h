@@ -49,6 +49,7 @@ struct vmp_solutions {
 	double *time;		/* samples by block */
 	double *left;		/* by block: its executions, and those of the longer ones of its start */
 	double *by_runs, *by_sight;	/* by block: samples that it shares with these, for each execution, or each time that it was seen */
+	double *room;		/* what all these lie in */
 	double guessed;		/* part of the scale's instructions that are of code that is not here */
 };
 

@@ -63,6 +63,9 @@ static inline uint32_t vmp_slots_peek(const struct vmp_slots *s, uint64_t hash)
 /** vmp_slots_add() - An element that is not there yet.  Return: 0 or -ENOMEM. */
 int vmp_slots_add(struct vmp_slots *s, uint32_t number, uint64_t hash);
 
+/** vmp_slots_reserve() - Room for so many more, so that it need not grow step by step.  Return: 0 or -ENOMEM. */
+int vmp_slots_reserve(struct vmp_slots *s, uint32_t more);
+
 void vmp_slots_free(struct vmp_slots *s);
 
 #endif

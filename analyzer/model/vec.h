@@ -11,10 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define VMP_VEC(type) struct { type *v; uint32_t nr, room; }
 
+#define VMP_VEC_HUGE	(8UL << 20)	/* bytes from which on it is in huge pages, where the kernel has them */
 #define VMP_VEC_FIRST	24	/* bytes that malloc() gives at least; there are millions of vectors with one element */
+
+static inline void vmp_vec_hint(void *v, size_t bytes)
+{
+	const uintptr_t page = 4096, from = ((uintptr_t)v + page - 1) & ~(page - 1);
+
+	madvise((void *)from, (uintptr_t)v + bytes - from, MADV_HUGEPAGE);
+}
 
 static inline int vmp_vec_grow(void **v, uint32_t *room, uint32_t need, size_t size)
 {
@@ -29,6 +38,8 @@ static inline int vmp_vec_grow(void **v, uint32_t *room, uint32_t need, size_t s
 	p = realloc(*v, n * size);
 	if (!p)
 		return -ENOMEM;
+	if (n * size >= VMP_VEC_HUGE)
+		vmp_vec_hint(p, n * size);
 	*v = p;
 	*room = n;
 	return 0;
