@@ -7,6 +7,7 @@
 
 #include "blocks/share.h"
 #include "blocks/solutions.h"
+#include "util/big.h"
 #include "util/parallel.h"
 
 #define FAR		2.0	/* times equation 1, or a part of it */
@@ -218,24 +219,24 @@ static void take_errors(void *arg, uint32_t i, uint32_t to)
 	}
 }
 
-static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROUPS], int groups)
+static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROUPS], double **room, int groups)
 {
 	size_t blocks = (size_t)e->m->set->blocks.nr + 1, nr = (size_t)e->m->set->units.nr + 1;
 	int g;
 
-	e->unit = calloc(nr, sizeof(*e->unit));
-	if (!e->unit)
+	e->unit = vmp_big_zeroed(nr, sizeof(*e->unit));
+	*room = vmp_big_zeroed(3 * VMP_GROUPS * blocks, sizeof(**room));
+	if (!e->unit || !*room)
 		return -ENOMEM;
 	for (g = 0; g < VMP_GROUPS; g++) {
-		without[g].executions = calloc(blocks, sizeof(double));
-		without[g].cycles = calloc(blocks, sizeof(double));
-		without[g].missed = calloc(blocks, sizeof(double));
+		without[g].executions = *room + 3 * g * blocks;
+		without[g].cycles = without[g].executions + blocks;
+		without[g].missed = without[g].cycles + blocks;
 		if (groups) {
 			e->unit_without[g] = calloc(nr, sizeof(*e->unit_without[g]));
 			e->block_without[g] = calloc(blocks, sizeof(*e->block_without[g]));
 		}
-		if (!without[g].executions || !without[g].cycles || !without[g].missed ||
-		    (groups && (!e->unit_without[g] || !e->block_without[g])))
+		if (groups && (!e->unit_without[g] || !e->block_without[g]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -244,15 +245,16 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 static int timed(struct vmp_estimates *e, int groups)
 {
 	struct without without[VMP_GROUPS] = { { 0 } };
+	double *room = NULL;	/* what they lie in */
 	struct errors errors = { e, without };
 	struct vmp_solutions all = { 0 };
 	struct vmp_chain c;
-	int g, err = vmp_chain_init(&c, e->m, e->period, e->by_instructions);
+	int err = vmp_chain_init(&c, e->m, e->period, e->by_instructions);
 
 	if (!err)
 		err = vmp_solutions_init(&all, &c, VMP_CHAIN_ALL, 1);
 	if (!err)
-		err = alloc_groups(e, without, groups);
+		err = alloc_groups(e, without, &room, groups);
 	if (!err) {
 		vmp_solutions_solve(&c, &all);
 		take(e, &all);
@@ -261,11 +263,7 @@ static int timed(struct vmp_estimates *e, int groups)
 	}
 	if (!err)
 		vmp_parallel_ranges(e->m->set->blocks.nr, vmp_scan_threads(), take_errors, &errors);
-	for (g = 0; g < VMP_GROUPS; g++) {
-		free(without[g].executions);
-		free(without[g].cycles);
-		free(without[g].missed);
-	}
+	free(room);
 	vmp_solutions_deinit(&all);
 	vmp_chain_deinit(&c);
 	return err;
@@ -342,7 +340,7 @@ static double foreign(const struct vmp_measure *m, double all_cycles, uint32_t r
  * the counters say of other phases is in the scale.  Nobody knows, so that errors hold both: of cycles, of runs
  * (equation 1's are the samples by its cycles), and of what hangs on them.
  */
-static void doubt(struct vmp_estimates *e, struct vmp_estimate *b, double scale)
+static void doubt(const struct vmp_estimates *e, struct vmp_estimate *b, double scale)
 {
 	double times = b->cycles[VMP_SOURCE_TIME] / b->cycles[VMP_SOURCE_CPI];
 
@@ -359,10 +357,13 @@ static void doubt(struct vmp_estimates *e, struct vmp_estimate *b, double scale)
 	add_part(&b->executions_error, b->executions, b->executions_doubt);
 	add_part(&b->missed_error, b->cycles_missed, b->doubt);
 	add_part(&b->predicted_error, b->cycles_predicted, b->doubt);
-	if (!(times > FAR || times < 1 / FAR))
-		return;
-	e->doubted++;
-	e->doubted_samples += b->samples;
+}
+
+static int is_doubted(const struct vmp_estimates *e, const struct vmp_estimate *b)
+{
+	double times = b->cycles[VMP_SOURCE_TIME] / b->cycles[VMP_SOURCE_CPI];
+
+	return !e->by_instructions && b->source == VMP_SOURCE_TIME && (times > FAR || times < 1 / FAR);
 }
 
 /*
@@ -443,26 +444,20 @@ static double runs_spread(const struct vmp_estimates *e, uint32_t block)
 	}
 }
 
-/* Of blocks from @i until before @to, whose figures were chosen */
-static void take_spreads(void *arg, uint32_t i, uint32_t to)
-{
-	struct vmp_estimates *e = arg;
+struct choosing {
+	struct vmp_estimates *e;
+	double all_cycles;	/* of all phases */
+};
 
-	for (; i < to; i++)
-		e->block[i].runs_spread = runs_spread(e, i);
-}
-
-/* Which figure the summary uses for a block */
-static void choose(struct vmp_estimates *e)
+/* Which figure the summary uses for blocks from @i until before @to */
+static void choose_some(void *arg, uint32_t i, uint32_t to)
 {
+	const struct choosing *c = arg;
+	struct vmp_estimates *e = c->e;
 	const struct vmp_measure *m = e->m;
-	double all_cycles = 0;
-	uint32_t i;
 	int g;
 
-	for (i = 0; i < m->phase.nr; i++)
-		all_cycles += vmp_groups_without(&m->phase.v[i].all_cycles, VMP_GROUPS);
-	for (i = 0; i < e->m->set->blocks.nr; i++) {
+	for (; i < to; i++) {
 		struct vmp_estimate *b = &e->block[i];
 
 		if (!e->m->set->blocks.v[i].insns)	/* its runs hang on a guess */
@@ -478,9 +473,26 @@ static void choose(struct vmp_estimates *e)
 				e->block_without[g][i] = NAN;
 		}
 		part(&e->m->set->blocks.v[i], m->part_of[i] == VMP_NONE ? NULL : &m->parts[m->part_of[i]], b);
-		doubt(e, b, foreign(m, all_cycles, m->row_of[m->set->blocks.v[i].start]));
+		doubt(e, b, foreign(m, c->all_cycles, m->row_of[m->set->blocks.v[i].start]));
+		b->runs_spread = runs_spread(e, i);
 	}
-	vmp_parallel_ranges(m->set->blocks.nr, vmp_scan_threads(), take_spreads, e);
+}
+
+static void choose(struct vmp_estimates *e)
+{
+	const struct vmp_measure *m = e->m;
+	struct choosing c = { .e = e };
+	uint32_t i;
+
+	for (i = 0; i < m->phase.nr; i++)
+		c.all_cycles += vmp_groups_without(&m->phase.v[i].all_cycles, VMP_GROUPS);
+	vmp_parallel_ranges(m->set->blocks.nr, vmp_scan_threads(), choose_some, &c);
+	for (i = 0; i < m->set->blocks.nr; i++) {
+		if (!is_doubted(e, &e->block[i]))
+			continue;
+		e->doubted++;
+		e->doubted_samples += e->block[i].samples;
+	}
 }
 
 static int is_cycles(const struct vmp_model *m)
@@ -509,7 +521,7 @@ int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m,
 	if (!e)
 		return -ENOMEM;
 	e->m = m;
-	e->block = calloc((size_t)m->set->blocks.nr + 1, sizeof(*e->block));
+	e->block = vmp_big_zeroed((size_t)m->set->blocks.nr + 1, sizeof(*e->block));
 	if (!e->block) {
 		free(e);
 		return -ENOMEM;

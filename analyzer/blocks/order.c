@@ -2,18 +2,64 @@
 /* order.c - points by module and address, addresses by context. */
 #include "blocks/order.h"
 
+#include <string.h>
+
 #include "model/scan.h"
 #include "util/big.h"
+#include "util/parallel.h"
 #include "util/radix.h"
+
+#define TWICE	65536U	/* elements from which on two threads put them in order */
 
 struct vmp_radix *vmp_order_room(uint32_t nr)
 {
 	return vmp_big_alloc(2 * ((size_t)nr + 1) * sizeof(struct vmp_radix));
 }
 
+/* What a thread puts in order */
+struct part {
+	struct vmp_radix *v, *room;
+	uint32_t nr;
+};
+
+static void *sort_part(void *arg)
+{
+	struct part *p = arg;
+
+	p->v = vmp_radix_sort(p->v, p->room, p->nr);
+	return NULL;
+}
+
+/* Of the same keys those of @a come first */
+static void merge_parts(struct vmp_radix *to, const struct part *a, const struct part *b)
+{
+	uint32_t i = 0, k = 0;
+
+	while (i < a->nr && k < b->nr)
+		*to++ = b->v[k].key < a->v[i].key ? b->v[k++] : a->v[i++];
+	memcpy(to, a->v + i, (a->nr - i) * sizeof(*to));
+	memcpy(to + (a->nr - i), b->v + k, (b->nr - k) * sizeof(*to));
+}
+
 static struct vmp_radix *sort_half(struct vmp_radix *all, struct vmp_radix *half, uint32_t nr)
 {
-	return vmp_radix_sort(half, half == all ? all + nr : all, nr);
+	struct vmp_radix *other = half == all ? all + nr : all;
+	struct part a = { half, other, nr / 2 }, b = { half + a.nr, other + a.nr, nr - a.nr };
+	void *args[] = { &a, &b };
+
+	if (nr < TWICE || vmp_scan_threads() < 2)
+		return vmp_radix_sort(half, other, nr);
+	vmp_parallel(sort_part, args, 2);
+	/* both where a is, for what is free then is in one piece */
+	if ((a.v == half) != (b.v == half + (nr / 2))) {
+		struct vmp_radix *beside = (a.v == half ? half : other) + nr / 2;
+
+		memcpy(beside, b.v, b.nr * sizeof(*b.v));
+		b.v = beside;
+	}
+	other = a.v == half ? other : half;
+	merge_parts(other, &a, &b);
+	return other;
 }
 
 struct vmp_radix *vmp_order_addresses(const struct vmp_points *p, struct vmp_radix *all)

@@ -4,6 +4,9 @@
 
 #include "blocks/measure.h"
 #include "blocks/phases.h"
+#include "util/big.h"
+#include "util/parallel.h"
+#include "util/radix.h"
 
 #define ROWS_OWN	2048U	/* starts with a row of their own, at most */
 #define ROW_SAMPLES	16U	/* and what they need for one */
@@ -13,20 +16,28 @@ struct start {
 	uint32_t point, n;
 };
 
-static int most_first(const void *pa, const void *pb)
-{
-	const struct start *a = pa, *b = pb;
-
-	if (a->n != b->n)
-		return a->n > b->n ? -1 : 1;
-	return a->point < b->point ? -1 : a->point > b->point;
-}
-
 static int by_point(const void *pa, const void *pb)
 {
 	const struct start *a = pa, *b = pb;
 
 	return a->point < b->point ? -1 : a->point > b->point;
+}
+
+/* By samples, the most first; those with as many stay in order of their points */
+static int sort_starts(struct start *s, uint32_t nr)
+{
+	struct vmp_radix *all = vmp_big_alloc(2 * ((size_t)nr + 1) * sizeof(*all)), *v;
+	uint32_t i;
+
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		all[i] = (struct vmp_radix){ UINT32_MAX - s[i].n, s[i].point };
+	v = vmp_radix_sort(all, all + nr, nr);
+	for (i = 0; i < nr; i++)
+		s[i] = (struct start){ (uint32_t)v[i].value, UINT32_MAX - (uint32_t)v[i].key };
+	free(all);
+	return 0;
 }
 
 /* Starts in which samples were taken, the most sampled first */
@@ -45,11 +56,9 @@ static int list_starts(const struct vmp_set *set, struct start **out, uint32_t *
 	for (i = 0; i < points; i++)
 		if (s[i].n)
 			s[n++] = s[i];
-	if (n)
-		qsort(s, n, sizeof(*s), most_first);
 	*out = s;
 	*nr = n;
-	return 0;
+	return sort_starts(s, n);
 }
 
 /* Phases without a sample have no number in the end. */
@@ -82,7 +91,7 @@ static uint64_t behind(const struct vmp_set *set, uint32_t point)
 }
 
 /* Interrupts end blocks anywhere, and rare ends would leave next to nothing in common. */
-static void find_common(struct vmp_measure *m)
+static void find_common(const struct vmp_measure *m)
 {
 	const struct vmp_set *set = m->set;
 	uint64_t all, sum;
@@ -142,11 +151,33 @@ static int make_rows(struct vmp_measure *m, struct start *starts, uint32_t nr)
 	return 0;
 }
 
+/* What needs nothing of each other */
+struct preparing {
+	const struct vmp_measure *m;
+	uint32_t phases;
+	int common;		/* ... is to be found, or else the phases */
+	int err;
+};
+
+static void *prepare(void *arg)
+{
+	struct preparing *p = arg;
+
+	if (p->common)
+		find_common(p->m);
+	else
+		p->err = vmp_phases_find(p->m->set, p->m->phase_of, &p->phases);
+	return NULL;
+}
+
 int vmp_measure_rows(struct vmp_measure *m)
 {
+	struct preparing common = { .m = m, .common = 1 }, phases = { .m = m };
+	void *args[] = { &phases, &common };
+
 	const struct vmp_set *set = m->set;
 	struct start *starts = NULL;
-	uint32_t nr = 0, phases, i;
+	uint32_t nr = 0, i;
 	int err;
 
 	m->row_of = malloc((set->points.points.nr + 1) * sizeof(*m->row_of));
@@ -156,12 +187,12 @@ int vmp_measure_rows(struct vmp_measure *m)
 		return -ENOMEM;
 	for (i = 0; i < set->points.points.nr; i++)
 		m->row_of[i] = VMP_NONE;
-	find_common(m);
-	err = vmp_phases_find(set, m->phase_of, &phases);
+	vmp_parallel(prepare, args, 2);
+	err = phases.err;
 	if (!err)
 		err = list_starts(set, &starts, &nr);
 	if (!err)
-		err = renumber(m, starts, nr, phases);
+		err = renumber(m, starts, nr, phases.phases);
 	if (!err)
 		err = make_rows(m, starts, nr);
 	free(starts);
