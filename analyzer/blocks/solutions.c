@@ -20,23 +20,25 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 {
 	size_t rows = ((size_t)c->m->rows + 1) * lanes, pairs = ((size_t)c->m->pairs.nr + 1) * lanes;
 	size_t blocks = ((size_t)c->m->set->blocks.nr + 1) * lanes, i;
-
+	/* those by block and unit are filled when shares of steps have been used, and lie where these did */
 	const struct { double **at; size_t nr; } parts[] = {
-		{ &s->part, pairs }, { &s->samples, rows }, { &s->seconds, rows }, { &s->weight, rows }, { &s->keeps, rows }, { &s->x, rows },
-		{ &s->cut_cycles, rows }, { &s->cut_insns, rows }, { &s->more, rows }, { &s->shown, rows }, { &s->missing, rows },
-		{ (double **)&s->tail, rows * sizeof(*s->tail) / sizeof(double) }, { (double **)&s->sight, rows * sizeof(*s->sight) / sizeof(double) },
-		{ &s->scale, 2 * ((size_t)c->classes + 1) * lanes }, { &s->unit, ((size_t)c->m->set->units.nr + 1) * lanes },
+		{ &s->samples, rows }, { &s->seconds, rows }, { &s->weight, rows }, { &s->keeps, rows }, { &s->x, rows }, { &s->cut_cycles, rows },
+		{ &s->cut_insns, rows }, { &s->more, rows }, { &s->shown, rows }, { &s->missing, rows },
+		{ (double **)&s->tail, rows * sizeof(*s->tail) / sizeof(double) },
+		{ (double **)&s->sight, rows * sizeof(*s->sight) / sizeof(double) }, { &s->scale, 2 * ((size_t)c->classes + 1) * lanes },
+		{ &s->part, 0 }, { &s->unit, ((size_t)c->m->set->units.nr + 1) * lanes },
 		{ &s->block, blocks }, { &s->time, blocks }, { &s->left, blocks }, { &s->by_runs, blocks }, { &s->by_sight, blocks },
 	};
 	size_t all = 0;
 
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		all += parts[i].nr;
-	*s = (struct vmp_solutions){ .first = first, .lanes = lanes, .room = vmp_big_zeroed(all, sizeof(*s->room)) };
+	*s = (struct vmp_solutions){ .first = first, .lanes = lanes, .room = vmp_big_alloc((all + pairs) * sizeof(*s->room)) };
 	if (!s->room)
 		return -ENOMEM;
 	for (i = 0, all = 0; i < sizeof(parts) / sizeof(parts[0]); all += parts[i++].nr)
 		*parts[i].at = s->room + all;
+	memset(s->room, 0, (size_t)(s->part - s->room) * sizeof(*s->room));
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
 	return 0;
