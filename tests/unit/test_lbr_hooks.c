@@ -256,7 +256,7 @@ static union {
 } perf;
 
 /* What perf does in the NMI, before it calls the overflow handlers */
-static struct perf_sample_data perf_reads(void)
+static void perf_reads(void)
 {
 	u64 *from = &msr[arch_lbr ? MSR_ARCH_LBR_FROM_0 : MSR_LBR_NHM_FROM];
 	unsigned int i;
@@ -271,7 +271,6 @@ static struct perf_sample_data perf_reads(void)
 		perf.stack.entries[i].to = record_to[at];
 	}
 	msr[MSR_CORE_PERF_GLOBAL_STATUS] = 0;
-	return (struct perf_sample_data){ PERF_SAMPLE_BRANCH_STACK, &perf.stack };
 }
 
 static void handler(bool guest)
@@ -323,6 +322,15 @@ static void sampled_run(bool late, unsigned int taken)
 	leave(vmcs_reason, vmcs_info);
 	if (late)
 		nmi(true);
+}
+
+/* ... and KVM has yet to hand the NMI on */
+static void unsampled_run(unsigned int taken)
+{
+	enter();
+	branches(GUEST_CODE, taken);
+	overflow();
+	leave(EXIT_REASON_EXCEPTION_NMI, 0x80000202);
 }
 
 static void assert_guests(unsigned int taken)
@@ -441,10 +449,7 @@ static void test_two_counters(void **state)
 {
 	(void)state;
 	start(VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO);
-	enter();
-	branches(GUEST_CODE, 6);
-	overflow();
-	leave(EXIT_REASON_EXCEPTION_NMI, 0x80000202);
+	unsampled_run(6);
 	perf_reads();
 	handler(true);
 	assert_guests(6);
@@ -462,10 +467,7 @@ static void test_no_sample(void **state)
 {
 	(void)state;
 	start(VMPROF_LBR_ALL, VMPROF_LBR_FROM_TO);
-	enter();
-	branches(GUEST_CODE, 6);
-	overflow();
-	leave(EXIT_REASON_EXCEPTION_NMI, 0x80000202);
+	unsampled_run(6);
 	assert_ptr_equal(cpu.nmi.waits, &vcpu);
 	perf_reads();
 	recording = true;
