@@ -174,7 +174,6 @@ int vmp_measure_rows(struct vmp_measure *m)
 {
 	struct preparing common = { .m = m, .common = 1 }, phases = { .m = m };
 	void *args[] = { &phases, &common };
-
 	const struct vmp_set *set = m->set;
 	struct start *starts = NULL;
 	uint32_t nr = 0, i;
