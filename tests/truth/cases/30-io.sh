@@ -3,7 +3,7 @@
 # Blocks of a disk, one by one and past the page cache: many exits, much VMM time. Then with branches, for the blocks of instructions of the host.
 . /src/tests/truth/lib.sh
 truth_plan 4 $((TRUTH_QUESTIONS + 2))
-TRUTH_TURNS=3
+TRUTH_TURNS=8
 
 truth_guest
 case_guest_run web01 'while :; do dd if=/dev/vda of=/dev/null bs=4k count=2000 iflag=direct; done'
