@@ -405,7 +405,7 @@ static int keep(struct vmp_fetch *f)
 	if (close(f->fd))
 		err = -errno;
 	f->fd = -1;
-	if (!err && (f->verify || is_debug(it)) && !has_build_id(it, f->temp))
+	if (!err && *it->build_id && !has_build_id(it, f->temp))
 		err = -ENOEXEC;
 	if (!err && rename(f->temp, path))
 		err = -errno;

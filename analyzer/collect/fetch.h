@@ -3,7 +3,7 @@
  * fetch.h - guest binaries on their way into the host's object cache.
  *
  * One at a time per guest.  A file appears in the cache only when it arrived
- * whole, in order, with the size that the agent had told; until then it is a
+ * whole, in order, with the size and the build-id that the agent had told; until then it is a
  * temporary file beside its place.  The host's own limits bound the sum: of a
  * guest and session, of the cache (housekeep.h), of the disk (util/room.h).
  * They bound the rate, too: no more is asked for than may come now, and what
@@ -77,7 +77,7 @@ struct vmp_fetch {
 	int over;		/* binaries that vmp_fetch_add() refused: over a limit */
 	int debug_fetched, debug_refused;	/* debug files; refused: too large, or another one's */
 	int full;		/* the cache's disk is full: no more are tried */
-	int verify;		/* a binary is taken only if it has the build-id that the agent told */
+	int verify;		/* a binary without a build-id to check is not asked for */
 	int second_way;		/* there is one: a binary that the first way does not find is asked for again */
 	int second;		/* the one that arrives comes by it */
 	uint32_t why[VMP_FETCH_CAUSES];

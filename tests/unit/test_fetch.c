@@ -31,9 +31,8 @@ static void test_fetch(void **state)
 
 	(void)state;
 	now_ns = SECOND;
-	assert_int_equal(add(7, 8, (const uint8_t *)"\xab\xcd", 2, "u-1/abcd"), 0);
+	assert_int_equal(add(7, 8, NULL, 0, "u-1/abcd"), 0);
 	assert_int_equal(add(8, 3, NULL, 0, "u-1/x0123"), 0);
-	assert_string_equal(fetch.items[0].build_id, "abcd");
 	assert_int_equal(asks(), 7);
 	assert_int_equal(asks(), 0);			/* one at a time */
 	assert_int_equal(piece(9, 0, 8, "other", 0), 0);	/* not asked for */
@@ -203,6 +202,42 @@ static int part(uint32_t file, uint64_t offset, uint64_t total, const char *data
 	return vmp_fetch_object(&fetch, &o, now_ns);
 }
 
+static int add_library(uint32_t file)
+{
+	return add(file, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4, "u-1/abcdef01");
+}
+
+/* Whole, of the size that was told, and another build: it is not kept, and the next session asks again. */
+static void test_fetch_other_build(void **state)
+{
+	char *id;
+
+	(void)state;
+	build_library();
+	id = memmem(lib.binary, lib.binary_len, "\xab\xcd\xef\x01", 4);
+	assert_non_null(id);
+	now_ns = SECOND;
+	*id = 0;
+	assert_int_equal(add_library(7), 0);
+	assert_string_equal(fetch.items[0].build_id, "abcdef01");
+	assert_int_equal(asks(), 7);
+	assert_int_equal(part(7, 0, lib.binary_len, lib.binary, lib.binary_len), 1);
+	assert_int_equal(asks(), 0);
+	assert_true(vmp_fetch_done(&fetch));
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 1);
+	assert_int_equal(files_in_cache(), 0);
+
+	vmp_fetch_free(&fetch);
+	*id = '\xab';
+	assert_int_equal(add_library(7), 0);
+	assert_int_equal(asks(), 7);
+	assert_int_equal(part(7, 0, lib.binary_len, lib.binary, lib.binary_len), 1);
+	assert_int_equal(fetch.fetched, 1);
+	assert_int_equal(files_in_cache(), 1);
+	free_library();
+}
+
 /* The library has come; its debug file is asked for. */
 static void fetch_library(void)
 {
@@ -210,8 +245,7 @@ static void fetch_library(void)
 
 	build_library();
 	now_ns = SECOND;
-	assert_int_equal(add(7, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
-				       "u-1/abcdef01"), 0);
+	assert_int_equal(add_library(7), 0);
 	assert_int_equal(asks(), 7);
 	part(7, 0, lib.binary_len, lib.binary, lib.binary_len);
 	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
@@ -250,8 +284,7 @@ static void test_fetch_debug(void **state)
 
 	/* the next session has both and asks for neither */
 	vmp_fetch_free(&fetch);
-	assert_int_equal(add(9, lib.binary_len, (const uint8_t *)"\xab\xcd\xef\x01", 4,
-				       "u-1/abcdef01"), 0);
+	assert_int_equal(add_library(9), 0);
 	assert_int_equal(asks(), 0);
 	assert_true(vmp_fetch_done(&fetch));
 	assert_int_equal(fetch.failed, 0);
@@ -379,7 +412,8 @@ static void test_cache_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_rate), T(test_fetch_debug),
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_rate),
+		T(test_fetch_other_build), T(test_fetch_debug),
 		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
 	};
 

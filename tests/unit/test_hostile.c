@@ -168,8 +168,7 @@ static const char *frozen_kind = "";
  * START is longer where the host has the boot's kernel symbols, but not to agents that do not know of that.
  */
 #define SAID_BEFORE	"0x1:24 0x2:16 0x3:16 0x5:16 "		/* HOST_HELLO, START, STOP, GET_OBJECT */
-#define SAID_AGAIN_TO_1	"0x1:24 0x2:16 0x3:16 "
-#define SAID_AGAIN_TO_7	"0x1:24 0x2:32 0x3:16 "
+#define SAID_AGAIN_TO_7	"0x1:24 0x2:32 0x3:16 0x5:16 "		/* the host has symbols of it */
 
 static size_t frozen(const char *part, char **data)
 {
@@ -297,6 +296,7 @@ static void lie_with_lengths(void)
 static uint64_t packed_g;		/* where their function g lies: two instructions, of 2 bytes and of 1 */
 #define PACKED		4
 #define PACKED_FILE(i)	(10 + (uint32_t)(i))
+#define PACKED_ID	0x40	/* first byte of the first one's build-id, which each byte is one more than */
 #define PACKED_BASE(i)	(0x10000000 + 0x100000 * (uint64_t)(i))
 
 /* Up to its DONE: names of all kinds, web01's page tables, inode and build-id */
@@ -339,7 +339,7 @@ static void hostile(size_t bomb_bytes, size_t packed_bytes)
 	for (i = 0; i < PACKED; i++) {
 		snprintf(name, sizeof(name), "/packed%d", i);
 		lie_map(PACKED_BASE(i), PACKED_BASE(i) + 0x100000, 500 + (uint64_t)i, name, (uint32_t)strlen(name));
-		lie_file(PACKED_FILE(i), 500 + (uint64_t)i, packed_bytes, (uint8_t)(0x40 + i), name);
+		lie_file(PACKED_FILE(i), 500 + (uint64_t)i, packed_bytes, (uint8_t)(PACKED_ID + i), name);
 	}
 	lie_map(0x800000, 0x900000, 300, "/endless", 8);
 	lie_file(3, 300, 4096, 0x30, "/endless");
@@ -385,10 +385,20 @@ static int need(void *arg, const struct vmp_needed *n)
 	return n->file ? vmp_fetch_add(&p->vm.fetch, n) : 0;
 }
 
-static char *bomb, *flood, *packed;
+static char *bomb, *flood, *packed, *packed_id;
 static size_t bomb_len, packed_len;
 static uint64_t bomb_f;		/* where its function f lies: two instructions, of 2 bytes and of 1 */
 #define FLOOD_BYTES	(4U << 20)
+
+/* One file as several, each with the build-id that was told of it */
+static void send_packed(uint32_t file)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		packed_id[i] = (char)(PACKED_ID + file - PACKED_FILE(0) + (uint32_t)i);
+	send_object(file, packed, packed_len, packed_len);
+}
 
 /* web02 answers what it is asked for with something else. */
 static void answer(uint32_t file)
@@ -400,7 +410,7 @@ static void answer(uint32_t file)
 	else if (file == 2)
 		send_object(2, bomb, bomb_len, bomb_len);
 	else if (file >= PACKED_FILE(0) && file < PACKED_FILE(PACKED))
-		send_object(file, packed, packed_len, packed_len);
+		send_packed(file);
 	else if (file == 3)
 		send_object(3, flood, FLOOD_BYTES, 4096);
 	else
@@ -600,7 +610,7 @@ static int setup(void **state)
 	setenv("DIR", dir, 1);
 	/* 1.5 GiB of nothing in its mini-debuginfo: more than a report may take here */
 	assert_int_equal(system("cd $DIR && echo 'int f(void) { return 0; }' > x.c && cc -c -O2 -fcf-protection=none -fPIC x.c && "
-				"objcopy --redefine-sym f=\"$(printf 'f\\033\\177\\302\\2331m')\" x.o && cc -shared -o x x.o && "
+				"objcopy --redefine-sym f=\"$(printf 'f\\033\\177\\302\\2331m')\" x.o && cc -shared -Wl,--build-id=0x202122232425262728292a2b2c2d2e2f30313233 -o x x.o && "
 				"nm -D x | sed -n 's/ T f.*//p' > at && "
 				"head -c 1536M /dev/zero | xz -1 > z && objcopy --strip-all --add-section .gnu_debugdata=z x bomb"), 0);
 	snprintf(file, sizeof(file), "%s/at", dir);
@@ -609,7 +619,7 @@ static int setup(void **state)
 	assert_in_range(bomb_f, 1, 0xfffff);
 	free(at);
 	/* 200 MiB of nothing in the names of its debugging information: two such files are too much, many far too much */
-	assert_int_equal(system("cd $DIR && echo 'int g(void) { return 0; }' > y.c && cc -O2 -g -fcf-protection=none -fPIC -shared y.c -o y && "
+	assert_int_equal(system("cd $DIR && echo 'int g(void) { return 0; }' > y.c && cc -O2 -g -fcf-protection=none -fPIC -shared -Wl,--build-id=0x404142434445464748494a4b4c4d4e4f50515253 y.c -o y && "
 				"nm y | sed -n 's/ T g$//p' > at && objcopy -O binary -j .debug_str --set-section-flags .debug_str=alloc y z && "
 				"truncate -s +200M z && objcopy --update-section .debug_str=z y && objcopy --compress-debug-sections=zlib y && rm z"), 0);
 	at = (char *)gen_read(file, &len);
@@ -618,6 +628,8 @@ static int setup(void **state)
 	free(at);
 	snprintf(file, sizeof(file), "%s/y", dir);
 	packed = (char *)gen_read(file, &packed_len);
+	packed_id = memmem(packed, packed_len, "@ABCDEFGHIJKLMNOPQRS", 20);
+	assert_non_null(packed_id);
 	snprintf(file, sizeof(file), "%s/bomb", dir);
 	bomb = (char *)gen_read(file, &bomb_len);
 	flood = calloc(1, FLOOD_BYTES);
@@ -634,19 +646,20 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* @again: the host has its kernel symbols and its binary from the session before */
+/* @again: the host has its kernel symbols from the session before */
 static void hears_old_agent(int again)
 {
 	long kib;
 	char *out;
 
 	run_session(0);
-	assert_string_equal(web01.heard, !again ? SAID_BEFORE : frozen_version < 7 ? SAID_AGAIN_TO_1 : SAID_AGAIN_TO_7);
+	assert_string_equal(web01.heard, !again || frozen_version < 7 ? SAID_BEFORE : SAID_AGAIN_TO_7);
 	assert_int_equal(web01.vm.agent.counts.refused, 0);
 	assert_int_equal(web01.vm.agent.counts.lost[VMPROF_GLOST_RING], 3);
 	assert_int_equal(web01.vm.agent.in.stats.bad_bytes + web01.vm.agent.in.stats.seq_gaps, 0);
-	assert_int_equal(web01.vm.fetch.fetched, !again);
-	assert_int_equal(web01.vm.fetch.failed, 0);
+	/* it came whole; what was frozen is no program with the build-id that was told */
+	assert_int_equal(web01.vm.fetch.failed, 1);
+	assert_int_equal(web01.vm.fetch.why[VMP_FETCH_OTHER], 1);
 	leave(&web01);
 	assert_int_equal(web01.vm.agent.version, frozen_version);
 	out = vmprof("report", &kib);
@@ -726,15 +739,15 @@ static void test_hostile_guest(void **state)
 	assert_true(web02.vm.agent.in.stats.bad_bytes > 8192 / 2);
 	assert_true(web02.vm.agent.in.stats.bad_frames >= 1);
 	assert_true(web02.vm.agent.out_len < sizeof(web02.vm.agent.out));
-	assert_int_equal(web02.vm.fetch.failed, 1);		/* the endless one */
-	assert_int_equal(web01.vm.fetch.fetched, 1);
+	assert_int_equal(web02.vm.fetch.failed, 2);		/* what is not web01's binary, and the endless one */
+	assert_int_equal(web02.vm.fetch.fetched, 1 + PACKED);
 	leave(&web01);
 	leave(&web02);
 
 	/* files: each below its own domain, whole or not there, none elsewhere */
 	files_seen = 0;
 	assert_int_equal(nftw(cache, in_its_place, 8, FTW_PHYS), 0);
-	assert_int_equal(files_seen, 5 + PACKED);		/* two are kernel symbols */
+	assert_int_equal(files_seen, 3 + PACKED);		/* two are kernel symbols */
 	assert_int_equal(access("/tmp/vmprof-evil", F_OK), -1);
 
 	beside = vmprof("report --limit 0", &kib);
