@@ -139,15 +139,32 @@ static uint32_t insns_until(const struct vmp_set *set, uint32_t object, uint64_t
 	return n;
 }
 
-/* Cycles of all its instructions but the last: what led to the others */
-static double cycles_within(const struct piece *p)
+/* Cycles that led to its instructions, and not from elsewhere */
+static double led_within(const struct piece *p)
 {
 	return (double)(p->cycles_at - p->led[0] - p->led[1]);
 }
 
+/*
+ * How often it goes on with an instruction that repeats itself (`rep movsb`), whose run began in another piece: it is one alone, nothing led to it from
+ * elsewhere, and each time it had taken a cycle at least.
+ */
+static double again(const struct piece *p)
+{
+	const double more = (double)p->insns - (double)(p->entries[0] + p->entries[1]);
+
+	return p->has == 1 && more > 0 && led_within(p) >= more ? more : 0;
+}
+
+/* Cycles of all its instructions but the last: what led to the others */
+static double cycles_within(const struct piece *p)
+{
+	return again(p) > 0 ? 0 : led_within(p);
+}
+
 static double runs_of(const struct piece *p)
 {
-	return (double)p->insns / p->has;
+	return ((double)p->insns - again(p)) / p->has;
 }
 
 static struct ending *ending_at(struct pieces *p, uint32_t object, uint64_t addr)
@@ -181,6 +198,7 @@ static int find_endings(struct pieces *p)
 			continue;
 		e->runs += runs_of(x);
 		e->cycles += (double)x->cycles - cycles_within(x);
+		e->repeated += again(x) > 0 ? led_within(x) : 0;
 	}
 	return 0;
 }
@@ -193,7 +211,7 @@ static double last_cost(const struct pieces *p, uint32_t object, uint64_t behind
 	const struct ending *e = &p->endings.v[*vmp_hash_find(&p->by_end, place(object, behind, 0))];
 
 	if (!branches && e->entries > 0)
-		return e->led / e->entries;
+		return (e->led + e->repeated) / e->entries;
 	if (branches && e->runs > e->entries + FEW_RUNS)
 		return (e->cycles - e->led) / (e->runs - e->entries);
 	return e->cycles / e->runs;

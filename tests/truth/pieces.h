@@ -25,6 +25,7 @@ struct piece {
 struct ending {
 	double runs, cycles;
 	double entries, led;
+	double repeated;	/* ... and of one that repeats itself what did not lead on yet, where it was broken off */
 };
 
 struct pieces {

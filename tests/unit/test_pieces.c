@@ -262,6 +262,34 @@ static void test_ends_inside(void **state)
 	assert_near(cost(0, 3, VMP_FLOW_COND), 10);	/* with the instruction where it ends, which is not the piece's last */
 }
 
+/*
+ * Of 1,000 runs of an instruction that repeats itself, of 100 cycles, 100 are broken off after 40, for whatever the emulator had to do, and go on in a piece of its
+ * own: these are no more runs, and all that it takes is its own.
+ */
+static void test_repeats(void **state)
+{
+	static const struct counts begun = { 0, 3, 1000, 6000 + 900 * 100 + 100 * 40, 5000 + 6000, { 0, 1000 }, { 0, 5000 } };
+	static const struct counts goes_on = { 3, 3, 100, 100 * 60, 100 * 40, { 0, 0 }, { 0, 0 } };
+	static const struct counts behind = { 4, 4, 1000, 3000, 900 * 100 + 100 * 60, { 1000, 0 }, { 900 * 100 + 100 * 60, 0 } };
+	const struct prog_insn *last = &prog.insn[3];
+
+	(void)state;
+	count_at(OURS, PROG_BASE + prog.insn[0].addr, (uint32_t)(last->addr + last->bytes - prog.insn[0].addr), 3900, &begun);
+	count(&goes_on);
+	count(&behind);
+	make();
+	/* a fourth of the instructions that were not retired is missing in the runs of the first three */
+	assert_near(cost(0, 4, VMP_FLOW_COND), 6000 / 975. + 100 + 3);
+	assert_near(runs_of_insn(3), 975);
+	assert_near(runs(0, 4, VMP_FLOW_COND), 1000);
+	/* of one that something else leads to they are runs of its own */
+	forget_pieces();
+	count_at(OURS, PROG_BASE + prog.insn[0].addr, (uint32_t)(last->addr + last->bytes - prog.insn[0].addr), 3900, &begun);
+	count(&(struct counts){ 3, 3, 100, 100 * 60, 100 * 40, { 0, 100 }, { 0, 100 * 40 } });
+	make();
+	assert_near(runs_of_insn(3), 975 + 100);
+}
+
 /* Runs of the first piece of which so many go on, each time with the same cycles; entries of the second one */
 static void count_branches(uint32_t line, uint32_t entries)
 {
@@ -533,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_piece, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_chain, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ends_inside, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_repeats, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_cost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_size, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_never_ran, set_up, tear_down),
