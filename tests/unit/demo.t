@@ -14,7 +14,7 @@ env -u MAKEFLAGS -u MAKELEVEL make -n -C "$src" demo > err 2>&1
 
 # built PART: what products-in-root does, in a folder of its own
 mkdir -p bin out/libquantum && touch out/libquantum/done
-for tool in make gcc install dpkg-source ldd cp; do
+for tool in make gcc objcopy xz install dpkg-source ldd cp; do
 	printf '#!/bin/sh\necho %s "$@"\n' $tool > bin/$tool && chmod 755 bin/$tool
 done
 echo '/bin/cp "$@" 2> /dev/null || true' >> bin/cp

@@ -9,7 +9,13 @@ lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
 prebuilt=vmprof-guest-module-$kernel
 lab_guest_put web04 "$LAB_SHARE/deb/${agent}_$version-1_amd64.deb" "$LAB_SHARE/deb/${prebuilt}_$version-1_amd64.deb" /root/deb
-state() { in_guest 'find /etc /lib/modules/*/extra /usr/lib/systemd /usr/lib/sysusers.d /usr/lib/udev /usr/sbin /usr/share/doc /usr/share/man /usr/src 2> /dev/null | sort; sort /etc/passwd /etc/group'; }
+# all files but those that others write meanwhile, the package managers' own, and what the case brought; the modules' index
+state()
+{
+	in_guest 'find / /run /var -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /var/tmp -o -path /root -o -path /opt -o -path /run/systemd -o -path /run/udev \
+		-o -path /run/log -o -path /run/user -o -path /var/lib/rpm -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /var/log -o -path /var/cache \) -prune -o -print 2> /dev/null | sort -u
+		grep -l vmprof /lib/modules/*/modules.*; sort /etc/passwd /etc/group'
+}
 # distributions have it; it is not in the lab's images, nor is it the package's
 in_guest mkdir -p /usr/share/man/man8
 state > /run/lab/before.txt

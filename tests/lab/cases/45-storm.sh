@@ -58,6 +58,8 @@ agent=$(lab_ssh web01 systemctl show -P MainPID vmprof-agent)
 memory() { lab_ssh web01 "sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$agent/status"; }
 ok "a ring of 256 KiB: start" vmprof start --domain web01 --period 1ms --output $f
 collector=$(cat /run/vmprof/lock)
+# that it ever had from now on
+lab_ssh web01 "echo 5 > /proc/$agent/clear_refs"
 before=$(memory)
 kill -STOP "$collector"
 held=$(storm 20000 1000)

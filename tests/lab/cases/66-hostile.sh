@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 53
+plan 112
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -12,13 +12,16 @@ case_idle
 if ! vmprof start --domain web02 --output /run/lab/first.vmprof || ! lab_guest_agent_wait web02 || ! vmprof stop; then
 	bail "web02 has its port"
 fi
-lab_guest_put web02 "$LAB_SHARE"/storm/liar /opt/storm
+lab_guest_put web02 "$LAB_SHARE"/storm/{liar,bomb} /opt/storm
 runs() { [ "$(vmprof status --json | jq -r ".domains[] | select(.name == \"$1\").agent.state")" = running ]; }
 # clean FILE - nothing in it steers a terminal
 clean() { iconv -f UTF-8 -t UTF-8 "$1" > /dev/null && ! LC_ALL=C grep -qP '[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
 rows='[.domains[] | select(.name == "%s").rows[] | select(.process == "%s" and .function == "%s") | .samples] | add // 0'
 # worked DOMAIN PROCESS FUNCTION - its samples
 worked() { case_json "$(printf "$rows" "$@")"; }
+
+# saying CMD... - what it says is kept
+saying() { "$@" >> $said 2>&1; }
 
 # highest PID - the most memory that a process ever had, MiB, until it has ended
 highest()
@@ -30,21 +33,27 @@ highest()
 	done
 }
 
-f=/out/hostile.vmprof
-for kind in all files floods; do
-	rm -f $f /run/lab/highest
+# told COUNTER - of the collector
+told() { case_json '[.losses.collector[] | select(.name == "'"$1"'").count] | add // 0'; }
+all="--limit 100000"
+forms=("report $all" "report --csv $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f folded" "export -f perf-script")
+
+f=/out/hostile.vmprof said=/run/lab/hostile.said
+for kind in all files own bombs floods; do
+	rm -f $f $said /run/lab/highest
 	lab_ssh web02 'systemctl stop vmprof-agent && ! pidof vmprof-agent > /dev/null' || bail "web02's own agent is away"
 	lab_ssh web02 "nohup /opt/storm/liar /dev/virtio-ports/org.vmprof.agent.0 $kind 600 > /tmp/liar.log 2>&1 < /dev/null &"
 	lab_wait 30 lab_ssh web02 'pidof liar > /dev/null' || bail "the liar is there"
 	case_guest_run web01 'timeout 300 /opt/burn/burn-a 100000000'
 	case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
-	ok "start, to lies ($kind)" vmprof start --domain web01 --domain web02 --period 500us --output $f
+	ok "start, to lies ($kind)" saying vmprof start --domain web01 --domain web02 --period 500us --output $f
 	highest "$(vmprof status --json | jq .pid)" &
 	ok "web01's agent is heard" lab_wait 120 runs web01
 	sleep 15
 	for d in web01 web02; do case_samples 1000 $d; done
-	ok "the session goes on, and answers" timeout 20 vmprof status
-	ok "stop" vmprof stop
+	ok "the session goes on, and answers" saying timeout 20 vmprof status
+	saying vmprof doctor
+	ok "stop" saying vmprof stop
 	wait $!
 	at_most "the collector's memory to its end, MiB" "$(cat /run/lab/highest)" 400
 	case_quiet web01
@@ -62,23 +71,36 @@ for kind in all files floods; do
 		at_least "... and what it said in vain is counted" \
 			"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 		;;
-	files)
-		at_least "... it was believed, and asked for objects" "$(lab_ssh web02 'grep -c "^asked" /tmp/liar.log')" 1
+	files | own)
+		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
+		at_least "... which is not taken for what it was said to be" "$(told objects_failed_other_build)" 1
 		# what is inferred of who runs hangs on all that an agent says
 		at_least "... what it sent instead is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
-		is "... and costs it its own names" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 0
+		[ $kind = own ] || is "... and costs it its own names" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 0
+		;;
+	bombs)
+		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
+		at_least "... which is taken" "$(find /var/cache/vmprof/objects -path '*/76/6d7072*' | wc -l)" 1
+		ok "the report with all debugging information, within a minute" timeout 60 vmprof report --json --inline $f > /run/lab/inline.json
+		at_least "... which is not unpacked, and told of" "$(jq '.files.unread.too_large // 0' /run/lab/inline.json)" 1
 		;;
 	floods)
 		at_least "... and what was not stored of what it said is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
 		;;
 	esac
-	for form in report "report --csv" "report --group-by process,cgroup"; do
+	ok "nothing that vmprof start, status, doctor and stop say steers a terminal" clean $said
+	for form in "${forms[@]}"; do
 		# shellcheck disable=SC2086
-		vmprof $form --limit 100000 $f > /run/lab/hostile.txt 2>&1
+		vmprof $form $f > /run/lab/hostile.txt 2>&1
 		ok "nothing of vmprof $form steers a terminal" clean /run/lab/hostile.txt
 	done
 done
-never "the host has no file of web02's naming" "$(find / -xdev -name '*vmprof-evil*' 2> /dev/null | wc -l)"
+# evil - paths that the liar's name is part of; those of file systems of their own, too
+evil() { find / /run /tmp /var /dev/shm -xdev -name '*vmprof-evil*' 2> /dev/null | sort -u; }
+mkdir /tmp/vmprof-evil
+is "a file of web02's naming would be found" "$(evil)" /tmp/vmprof-evil
+rmdir /tmp/vmprof-evil
+never "... and there is none" "$(evil | wc -l)"
 
 # its own agent is as welcome as before
 rm -f $f

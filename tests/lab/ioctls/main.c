@@ -5,6 +5,7 @@
  *	ioctls [-t THREADS] [-p PID]... guest|host COUNT SEED
  *
  * All threads use one open file, which any of them closes and opens anew while others are inside.
+ * SEED 0: another one each time, which is printed when it begins.
  * Prints how many calls succeeded, by kind; that the kernel still runs is for others to see.
  * -p: a process that has a VM (host); without one the fuzzer names itself.
  */
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -185,6 +187,10 @@ int main(int argc, char **argv)
 	/* no fewer than asked for */
 	share = (strtoul(argv[optind + 1], NULL, 10) + threads - 1) / threads;
 	seed = strtoul(argv[optind + 2], NULL, 10);
+	if (!seed) {
+		seed = (unsigned long)time(NULL);
+		fprintf(stderr, "ioctls: seed %lu\n", seed);
+	}
 	if (!fuzz_nr_pids)
 		fuzz_pids[fuzz_nr_pids++] = (uint32_t)getpid();
 	if (device->begin)

@@ -10,7 +10,11 @@
  *
  * files: it lies in what it sends of files alone. It says that it has no module, and tells where burn-b, which must run,
  * truly has its code, with the build-id of burn-a, which another guest runs; so the host believes it, finds samples there,
- * and asks for the file.
+ * and asks for the file. It gets so many bytes as were told, of no program.
+ *
+ * own: the same with burn-b's own build-id and size, whose place in the host's cache the lie would take.
+ *
+ * bombs: the same with /opt/storm/bomb, which is sent as it is, and unpacks to more than a host has; then more of it, without an end.
  *
  * floods: each of its messages makes sense; there are as many as the host takes, of the kinds that cost it most: new
  * processes, new places of the running task, and symbols of a kernel that begin anew with each.
@@ -25,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <vmprof/agent_proto.h>
@@ -38,7 +43,7 @@
 static struct vmp_frame_decoder in;
 static uint32_t seq;
 static int port;
-static enum { ALL, FILES, FLOODS } kind;
+static enum { ALL, FILES, OWN, BOMBS, FLOODS } kind;
 
 static void put(const void *data, size_t len)
 {
@@ -91,6 +96,9 @@ static void say_map(uint64_t cr3, uint32_t pid, uint64_t ino, const char *path, 
 	say(VMPROF_MSG_MAP, &m, sizeof(m), path, strlen(path));
 }
 
+#define FILES_MAX	64
+static uint64_t told[FILES_MAX];	/* sizes of files */
+
 /* @build_id: 20 bytes, or NULL: some */
 static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *path, const uint8_t *build_id)
 {
@@ -99,6 +107,7 @@ static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *pa
 		.path_len = (uint32_t)strlen(path),
 	};
 
+	told[file % FILES_MAX] = bytes;
 	memset(f.build_id, (int)file, sizeof(f.build_id));
 	if (build_id)
 		memcpy(f.build_id, build_id, 20);
@@ -109,7 +118,7 @@ static void say_hello(void)
 {
 	const struct vmprof_hello h = {
 		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .tsc_khz = UINT32_MAX,
-		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = kind == FILES ? VMPROF_HELLO_NO_MODULE : 0,
+		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = kind == ALL || kind == FLOODS ? 0 : VMPROF_HELLO_NO_MODULE,
 	};
 
 	seq = 0;
@@ -206,18 +215,61 @@ static void say_noise(void)
 		put(bytes, len);
 	else
 		say(type, bytes, len, NULL, 0);
-	if (rand() % 16 == 0)
-		put(&f, sizeof(f));
+	if (rand() % 16)
+		return;
+	put(&f, sizeof(f));
+	f.len = (uint32_t)len;		/* as many bytes as follow, with another checksum */
+	put(&f, sizeof(f));
+	put(bytes, len);
+}
+
+static struct {
+	uint8_t *bytes;
+	size_t len;
+} bomb;
+
+static void read_bomb(void)
+{
+	FILE *f = fopen("/opt/storm/bomb", "re");
+
+	bomb.bytes = malloc(1 << 20);
+	bomb.len = f && bomb.bytes ? fread(bomb.bytes, 1, 1 << 20, f) : 0;
+	if (!bomb.len) {
+		printf("there is no bomb\n");
+		exit(1);
+	}
+	fclose(f);
+}
+
+/* What was asked for of it, in pieces; and behind its end it goes on */
+static void answer_bomb(const struct vmprof_get_object *ask)
+{
+	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = bomb.len };
+	uint64_t end = ask->offset + ask->len < bomb.len ? ask->offset + ask->len : bomb.len, n;
+
+	for (; o.offset < end; o.offset += n) {
+		n = end - o.offset < 30000 ? end - o.offset : 30000;
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes + o.offset, n);
+	}
+	for (n = 0; n < 100 && end == bomb.len; n++, o.offset += 30000)
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes, bomb.len < 30000 ? bomb.len : 30000);
 }
 
 /* A program that it is not, one whose tables lie anywhere, or no end */
 static void answer(const struct vmprof_get_object *ask)
 {
-	static uint8_t data[30000];
-	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = ask->file % 2 ? UINT64_MAX : sizeof(data) };
+	static uint8_t data[1 << 15];
+	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = told[ask->file % FILES_MAX] };
 	Elf64_Ehdr *h = (Elf64_Ehdr *)data;
+	uint64_t left, n;
 	size_t i;
 
+	if (kind == BOMBS && ask->file == 1) {
+		answer_bomb(ask);
+		return;
+	}
+	if (kind == ALL && ask->file % 2)
+		o.total = UINT64_MAX;
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(rand() >> 7);
 	memcpy(h->e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
@@ -225,7 +277,10 @@ static void answer(const struct vmprof_get_object *ask)
 	h->e_machine = EM_X86_64;
 	h->e_phentsize = sizeof(Elf64_Phdr);
 	h->e_shentsize = sizeof(Elf64_Shdr);
-	say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, sizeof(data));
+	for (left = ask->len; left; left -= n, o.offset += n) {
+		n = left < sizeof(data) ? left : sizeof(data);
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, n);
+	}
 	o.file = ask->file + 1;
 	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
 }
@@ -248,10 +303,18 @@ static const uint8_t *build_id_of(const char *path)
 	return at + sizeof(note);
 }
 
+static uint64_t bytes_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
 /* burn-b, with a file of a number of its own for each of its mappings, the first of which is its own */
 static void say_burn(void)
 {
-	const uint8_t *build_id = build_id_of("/opt/burn/burn-a");
+	static const char *const as[] = { [FILES] = "/opt/burn/burn-a", [OWN] = "/opt/burn/burn-b", [BOMBS] = "/opt/storm/bomb" };
+	const uint8_t *build_id = build_id_of(as[kind]);
 	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = 1, .comm = "burn-b" };
 	unsigned long long start, end, pgoff, ino;
 	FILE *pids = popen("pidof -s burn-b", "r"), *maps;
@@ -279,7 +342,7 @@ static void say_burn(void)
 		m.pgoff = pgoff;
 		m.ino = ++file;
 		say(VMPROF_MSG_MAP, &m, sizeof(m), EVIL_PATH, sizeof(EVIL_PATH) - 1);
-		say_file(file, file, 30000, EVIL_PATH, file == 1 ? build_id : NULL);
+		say_file(file, file, file == 1 ? bytes_of(as[kind]) : 30000, EVIL_PATH, file == 1 ? build_id : NULL);
 	}
 	if (maps)
 		fclose(maps);
@@ -331,6 +394,8 @@ static void lie(void)
 		say_symbols();
 		break;
 	case FILES:
+	case OWN:
+	case BOMBS:
 		say_burn();
 		break;
 	case FLOODS:
@@ -361,7 +426,7 @@ static int hear(int runs)
 			runs = 1;
 		}
 		if (f.type == VMPROF_MSG_GET_OBJECT) {
-			printf("asked for an object\n");
+			printf("asked for %u\n", ((const struct vmprof_get_object *)payload)->file);
 			answer(payload);
 		}
 		if (f.type == VMPROF_MSG_STOP) {
@@ -378,7 +443,7 @@ static int hear(int runs)
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [FLOODS] = "floods" };
+	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [OWN] = "own", [BOMBS] = "bombs", [FLOODS] = "floods" };
 	time_t end;
 	int runs = 0;
 
@@ -393,6 +458,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setlinebuf(stdout);
+	read_bomb();
 	end = time(NULL) + atoi(argv[3]);
 	vmp_frame_decoder_init(&in);
 	while (time(NULL) < end) {
