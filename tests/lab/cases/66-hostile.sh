@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 112
+plan 111
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -32,6 +32,9 @@ highest()
 		sleep 0.1
 	done
 }
+
+# inline - all debugging information is read
+inline() { timeout 60 vmprof report --json --inline $f > /run/lab/inline.json; }
 
 # told COUNTER - of the collector
 told() { case_json '[.losses.collector[] | select(.name == "'"$1"'").count] | add // 0'; }
@@ -74,14 +77,16 @@ for kind in all files own bombs floods; do
 	files | own)
 		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
 		at_least "... which is not taken for what it was said to be" "$(told objects_failed_other_build)" 1
-		# what is inferred of who runs hangs on all that an agent says
-		at_least "... what it sent instead is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
-		[ $kind = own ] || is "... and costs it its own names" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 0
+		if [ $kind = files ]; then
+			at_least "... what it sent besides is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
+			# what is inferred of who runs hangs on all that an agent says
+			is "... and costs it its own names" "$(case_json '[.domains[] | select(.name == "web02").rows[] | select(.process == "burn-b").samples] | add // 0')" 0
+		fi
 		;;
 	bombs)
 		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
 		at_least "... which is taken" "$(find /var/cache/vmprof/objects -path '*/76/6d7072*' | wc -l)" 1
-		ok "the report with all debugging information, within a minute" timeout 60 vmprof report --json --inline $f > /run/lab/inline.json
+		ok "the report with all debugging information, within a minute" inline
 		at_least "... which is not unpacked, and told of" "$(jq '.files.unread.too_large // 0' /run/lab/inline.json)" 1
 		;;
 	floods)
