@@ -143,7 +143,7 @@ static int in_cache(struct search *q, struct vmp_elf **e)
 	if (!*q->f->key || vmp_objcache_path(path, sizeof(path), q->f->key))
 		return -ENOENT;
 	place.path = path;
-	/* it was checked when it came */
+	/* its key says which build it is, and that was checked when it came */
 	place.build_id_len = 0;
 	return vmp_elf_open_place(e, &place);
 }
