@@ -196,9 +196,11 @@ DO=still_of with_vmprof vmprof-idle --period 26000000
 DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 26000000
 with_vmprof vmprof-random-100000 --period 100000 --random
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
-with_vmprof vmprof-lbr-100000 --period 100000 --lbr any --no-cpi
-for preset in calls flow-from flow-to flow; do
-	with_vmprof "vmprof-lbr-$preset-100000" --period 100000 --lbr "$preset" --no-cpi
+for turn in 1 2 3 4; do
+	with_vmprof "vmprof-lbr-100000-$turn" --period 100000 --lbr any --no-cpi
+	for preset in calls flow-from flow-to flow; do
+		with_vmprof "vmprof-lbr-$preset-100000-$turn" --period 100000 --lbr "$preset" --no-cpi
+	done
 done
 with_perf perf-gh-100000 record -a "${small_ring[@]}" -e cycles:GH -c 100000
 with_perf perf-g-100000 record -a -g "${small_ring[@]}" -e cycles -c 100000
