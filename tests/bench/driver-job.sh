@@ -229,11 +229,12 @@ for turn in $(seq "$process_turns"); do
 done
 
 # what a session does at any rate, in a guest that works; of its samples there are hardly any
-lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+lab_ssh web01 'nohup sh -c "timeout 3600 /opt/burn/burn-a 100000000 & timeout 3600 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
 for turn in $(seq "$process_turns"); do
 	agent_off
 	processes "busy-none-$turn" -1
 	agent_on
+	processes "busy-agent-$turn" -1
 	begin_session
 	processes "busy-session-$turn" -1
 	vmprof stop > /dev/null 2>&1
@@ -272,7 +273,7 @@ vmprof stop > /dev/null 2>&1
 agent_on
 
 # -------------------------------------------------------------------- gaps
-lab_ssh web01 'nohup sh -c "timeout 900 /opt/burn/burn-a 100000000 & timeout 900 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
+lab_ssh web01 'nohup sh -c "timeout 3600 /opt/burn/burn-a 100000000 & timeout 3600 /opt/burn/burn-b 100000000" > /dev/null 2>&1 < /dev/null &'
 # on the disk: a store that is slow has to show
 gap_file=/var/tmp/bench.vmprof
 fact "gap-store $(df --output=fstype /var/tmp | tail -n 1)"
@@ -285,15 +286,15 @@ for length in $gaps; do
 	truth_stop "gap-$length.exact"
 	vmprof report --json "$gap_file" > /out/gap.json
 	fact "gap $length $(jq -r '"\(.losses.filtered) \(.losses.driver.total) \(.totals.samples)"' /out/gap.json)"
+	# within a session: whatever the emulating machine does, the guest runs no cycle without a counter
+	vmprof start --domain web01 --period 260000 --output "$gap_file" > /dev/null 2>&1
+	sleep 3
+	truth_start
+	sleep "$length"
+	truth_stop "within-$length.exact"
+	vmprof stop > /dev/null 2>&1
+	fact "within $length"
 done
-# within a session: whatever the emulating machine does, the guest runs no cycle without a counter
-vmprof start --domain web01 --period 260000 --output "$gap_file" > /dev/null 2>&1
-sleep 3
-truth_start
-sleep "$length"
-truth_stop within.exact
-vmprof stop > /dev/null 2>&1
-fact "within $length"
 fact "tsc-khz $(jq .capture.tsc_khz /out/gap.json)"
 rm -f "$gap_file"
 lab_ssh web01 'pkill -x timeout' || true

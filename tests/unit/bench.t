@@ -391,7 +391,7 @@ sums '1 1 90000 1000 10 0 0' host-{perf,vmprof}-branches-{1,2,3}
 echo '1000 2 520000 2600000' > "$tmp/run/gap-20.overflows"
 echo '2000 2 260000 0' > "$tmp/run/gap-120.overflows"
 echo '500 function' > "$tmp/run/functions"
-echo '0 3000000 0' > "$tmp/run/within.cycles"
+echo '0 3000000 0' | tee "$tmp/run/within-20.cycles" > "$tmp/run/within-120.cycles"
 for name in {vmprof,perf-kvm}-process-{1,2}; do
 	echo '0 1 30000' > "$tmp/run/$name.cycles"
 done
@@ -399,7 +399,7 @@ for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process-1 9000" "process $name-process-1 1000000000" \
 		"process-instructions $name-process-2 9010" "process $name-process-2 1000000000"
 done > "$tmp/run/facts"
-printf 'FACT %s\n' 'machine Debian GNU/Linux 13 (trixie), Linux 6.12.1+deb13-amd64' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 120' 'tsc-khz 2600' \
+printf 'FACT %s\n' 'machine Debian GNU/Linux 13 (trixie), Linux 6.12.1+deb13-amd64' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 20' 'within 120' 'tsc-khz 2600' \
 	'host-stored host-vmprof-1 9' 'host-stored host-vmprof-2 11' 'host-stored host-vmprof-3 10' \
 	'host-stored host-vmprof-branches-1 9' 'host-stored host-vmprof-branches-2 9' 'host-stored host-vmprof-branches-3 9' >> "$tmp/run/facts"
 # window NAME GUEST HOST MADE MS WAKES BYTES WRITES - of the processes; time without any has 1000 in the guest and 100 in the host a second
@@ -421,8 +421,11 @@ for turn in 1 2; do
 done
 for turn in 1 2; do
 	window busy-none-$turn 0 0 0 10000 0 0 0
+	window busy-agent-$turn 0 0 0 10000 20 0 10
 	window busy-session-$turn 0 0 0 10000 20 0 10
 	echo '10000 1000' > "$tmp/run/processes-busy-none-$turn.rest"
+	# what the agent does alone
+	echo '11000 2000' > "$tmp/run/processes-busy-agent-$turn.rest"
 	echo '13000 4000' > "$tmp/run/processes-busy-session-$turn.rest"
 done
 echo '2000 100000 100' > "$tmp/run/io-session.module"
@@ -432,12 +435,12 @@ window idle-fast-1 $((10000 + 200 * 3001)) $((1000 + 200 * 201)) 200 10000 0 0 0
 printf '%s\n' before '<!-- driver: made by make bench-driver -->' old '<!-- driver: end -->' after > "$tmp/doc.md"
 driver() { AGAIN=1 BENCH_DIR=$tmp/run DOC=$tmp/doc.md "$src/tests/bench/driver" > "$tmp/out" 2> "$tmp/err"; }
 driver; [ $? = 1 ] && [ "$(head -n 1 "$tmp/err")" = 'driver: not held:' ]; ok $? "tests/bench/driver makes tables of a run, and its exit status tells that something is not held: $(head -n 1 "$tmp/err")"
-[ "$(grep -c . "$tmp/err")" = 4 ] && [ "$(grep -c ': no\b' "$tmp/err")" = 3 ]; ok $? "... and what it is"
+[ "$(grep -c . "$tmp/err")" = 5 ] && [ "$(grep -c ': no\b' "$tmp/err")" = 4 ]; ok $? "... and what it is"
 # of turns the mean, with its error: 1000 and 800 in the guest by 5 samples, 4000 and 5000 in the host; of these what is done at any rate
-# in 0.1 s is 30 of vmprof's in either, 100 of perf's in the host
-has '| vmprof, 100000 | 174 +- 20 | 894 +- 100 | 1068 +- 80 | 1080 +- 80 |'
+# in 0.1 s with the agent is 20 of vmprof's in either, 100 of perf's in the host
+has '| vmprof, 100000 | 176 +- 20 | 896 +- 100 | 1072 +- 80 | 1080 +- 80 |'
 has '| perf kvm record, 100000 | 180 +- 20 | 880 +- 100 | 1060 +- 80 | 1080 +- 80 |'
-has '| vmprof, period 100000 | 5 | 900 | 1000 +- 0 | 100 +- 0 | 0.09 % | 0.45 % |'
+has '| vmprof, period 100000 | 5 | 900 | 1000 +- 0 | 100 +- 0 | 0.09 +- 0.00 % | 0.45 +- 0.05 % |'
 has '| vmprof --lbr any (from and to, 288 bytes), period 100000 | 5 | 800 | 2005 +- 5 | 400 +- 0 | | |'
 # what a process takes beside the same time without any, its error, and what of the agent goes with it
 has '| none, each 100 ms | 2.0 +- 0.0 | 3000 +- 0 | 200 +- 0 | 0.0 | 0.0 | 0 |'
@@ -472,30 +475,33 @@ has "| cycles of a sample's path in the kernel, by the emulator's model of what 
 has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
 has "| the host module where no sample is taken, in a guest that reads its disk: instructions a #VMEXIT | 20, 2.0 % of the kernel's | | |"
 has "| the host module where no sample is taken, in that guest, with \`--lbr any\`: instructions a #VMEXIT | 40, 4.0 % of the kernel's | | |"
-has '| instructions a sample, by its parts, with the last branches (`--lbr any`) | 2405 | | |'
+has '| instructions a sample, path and collector, with the last branches (`--lbr any`): of the time at 1000 samples a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| a sample of the host alone, all that ran more, with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 # as little as 600 instructions a second more than 0.2 % is not held
-has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 +- 0.000 % | 0.200 % | 0.2 %: no; the papers 1 % |'
+has '| slow-down at 1000 samples a second and pCPU, by its parts | 0.200 +- 0.000 % | 0.200 +- 0.000 % | 0.2 %: no; the papers 1 % |'
+has '| **slow-down at 1000 samples a second on each pCPU (a processor of the host): the larger of by its parts and by all that ran more, scaled** | 0.200 +- 0.000 % | 0.200 +- 0.000 % | 0.2 %: no; the papers 1 % |'
 has '| slow-down at 100 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.008 +- 0.001 % | 0.008 +- 0.001 % |  |'
 has '| slow-down at 1000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.082 +- 0.006 % | 0.082 +- 0.006 % | 0.2 %: yes |'
 has "| slow-down at 1000 samples a second and pCPU, by all that ran more, with what comes by the emulated machine's clock while a run takes longer | 0.083 +- 0.006 % | 0.083 +- 0.006 % | |"
 has '| instructions a sample, from an NMI to its IRET alone, of the guest'"'"'s samples and the host'"'"'s | 900 | 800 | |'
 has '| instructions a sample, from an NMI to its IRET, of the host alone; with perf by `perf record -a` | 700 | 700 | |'
 # ... at the rate itself: of its turns, too
-has '| slow-down at 1000 samples a second and pCPU, by all that ran more, measured at that rate | 0.113 +- 0.035 % | 0.112 +- 0.035 % | |'
-has '| slow-down at 10000 samples a second and pCPU, by all that ran more, measured at that rate | 0.746 +- 0.038 % | 0.731 +- 0.038 % | |'
-has '| slow-down at 4000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.329 +- 0.025 % | 0.326 +- 0.025 % |  |'
-has '| slow-down at 10000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.821 +- 0.062 % | 0.815 +- 0.062 % |  |'
-has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition | 0.001 +- 0.000 % | has no agent | with 1000 samples 0.201 +- 0.000 % by parts, 0.083 +- 0.006 % by all that ran more: above 0.2 % |'
+has '| slow-down at 1000 samples a second and pCPU, by all that ran more, measured at that rate | 0.114 +- 0.035 % | 0.112 +- 0.035 % | |'
+has '| slow-down at 10000 samples a second and pCPU, by all that ran more, measured at that rate | 0.754 +- 0.038 % | 0.731 +- 0.038 % | |'
+has '| slow-down at 4000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.330 +- 0.025 % | 0.326 +- 0.025 % |  |'
+has '| slow-down at 10000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.825 +- 0.062 % | 0.815 +- 0.062 % |  |'
+has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition, measured where 2.0 do | 0.001 +- 0.000 % | has no agent | with 1000 samples 0.201 +- 0.000 % by parts, 0.083 +- 0.006 % by all that ran more: above 0.2 % |'
 has '| agent, QEMU and collector, where 100 processes a second begin and end: in addition, computed | 0.002 +- 0.000 % | has no agent | with 1000 samples 0.202 +- 0.000 % by parts, 0.084 +- 0.006 % by all that ran more: above 0.2 % |'
-has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1400 +- 50 | | |'
+has '| a process that begins and ends in the guest: instructions without the agent, and more with a session; so many fewer a second where nothing else runs | 3200 + 1400 +- 50: 30.4 +- 0.8 % fewer | | |'
 has '| processes a second, one after the other, without the agent and in a session | 20.0 +- 0.0, 20.0 +- 0.0; the difference +0.0 +- 0.0 | | |'
 has '| events of all these processes that the agent lost | 0 | | none: yes |'
 has '| bytes from the agent for a process; a second where none begins | 2000; 5 | | |'
 has "| longest time between two overflows of a pCPU, in sessions of 20, 120 s (a stop to store would be in it, and where the emulating machine stood still) | 0.20 s | | less than the papers' stops, 1.2 to 2.4 s: yes |"
-has "| the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 0 | | 0 s: yes; the papers stop 1.2 to 2.4 s |"
-has '| overflows of these sessions that are in the file | 99.32 %, 10 lost | | 100 %: no; the papers have 96.1 to 97.3 % |'
+has '| 120 | 3 | 0 | 100.00 % |'
+has "| the guest's cycles within sessions of 20, 120 s that a counter saw, of 6 million: sampling stops to store in the others | 100.00 %, all but 0 | | 100 %: yes; the papers stop for 1.2 to 2.4 s, and have 96.1 to 97.3 % |"
+has '| overflows of these sessions that are in the file: what is lost | 99.32 %, 10 lost | | 100 %: no |'
+has "| the collector at 1000 samples a second and pCPU: instructions a second, of one pCPU | 3.20 million, 0.246 % | | |"
 diff <(echo before; echo '<!-- driver: made by make bench-driver -->'; cat "$tmp/out"; echo '<!-- driver: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"
 [ "$(grep -cxF -e '<!-- driver: made by make bench-driver -->' -e '<!-- driver: end -->' "$src/docs/benchmarks.md")" = 2 ]
@@ -516,10 +522,10 @@ sums '1000100 2000000 7000 500 2 2000 2' {vmprof,perf-kvm}-2600000-2
 took vmprof-100000-2 200
 took perf-kvm-100000-2 200
 # and a stop of the counters
-echo '900 3000000 0' > "$tmp/run/within.cycles"
+echo '900 3000000 0' > "$tmp/run/within-120.cycles"
 driver
-has "| the guest's cycles within a session that no counter saw, of 3 million: sampling stops to store | 900 | | 0 s: no; the papers stop 1.2 to 2.4 s |"
-has '| vmprof, 100000 | 151 +- 3 | 791 +- 3 | 942 +- 6 | 1560 +- 600 |'
+has "| the guest's cycles within sessions of 20, 120 s that a counter saw, of 6 million: sampling stops to store in the others | 99.98 %, all but 900 | | 100 %: no; the papers stop for 1.2 to 2.4 s, and have 96.1 to 97.3 % |"
+has '| vmprof, 100000 | 154 +- 2 | 794 +- 2 | 948 +- 4 | 1560 +- 600 |'
 grep -qx 'meanwhile[.] Runs of one recorder that took longer did 0[.]01 +- 0[.]00 million instructions a second more in the guest, 0[.]05 +- 0[.]00 in the host[.]' "$tmp/out"; ok $? "... how much that was is told"
 rm -r "$tmp/run"
 cp -r "$tmp/keep" "$tmp/run"
@@ -530,10 +536,10 @@ has '| processes a second, one after the other, without the agent and in a sessi
 # one turn: no error is known, and what is to be held by it is neither
 rm "$tmp"/run/{none,{vmprof,perf-kvm}-{100000,260000,650000,2600000}}-2.sums "$tmp"/run/processes-{none,session}-*-2.{sums,exact}
 driver
-has '| vmprof, 100000 | 194 +- - | 794 +- - | 988 +- - | 1000 +- - |'
+has '| vmprof, 100000 | 196 +- - | 796 +- - | 992 +- - | 1000 +- - |'
 has '| session, one after the other | 20.0 +- - | 3850 +- - | 700 +- - | 4.0 | 0.5 | 2000 |'
 has '| slow-down at 1000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.076 +- - % | 0.075 +- - % | 0.2 %: not known |'
-has '| a process that begins and ends in the guest: instructions without the agent, and more with a session | 3200 + 1350 +- -: not known | | |'
+has '| a process that begins and ends in the guest: instructions without the agent, and more with a session; so many fewer a second where nothing else runs | 3200 + 1350 +- -: 29.7 +- - % fewer: not known | | |'
 # nothing that is to be held is missed: fewer instructions by the collector, and all overflows in the file
 rm -r "$tmp/run"
 mv "$tmp/keep" "$tmp/run"
