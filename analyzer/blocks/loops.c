@@ -342,12 +342,14 @@ static double find(const struct figures *f, double (*figure)(const struct figure
 }
 
 /*
- * As far as chance goes in what was seen so often. It stands for as many runs as anything else, more or less: where the rest of
- * the code has left less than that for it, or nothing, it may have run all the same; where more, other code tells of it, too.
+ * As far as chance goes in what was seen so often: of few more than their root, since they are few by chance themselves (Gehrels, Astrophysical
+ * Journal 303, 336, 1986, equation 7). It stands for as many runs as anything else, more or less: where the rest of
+ * the code has left less than that for it, or nothing, it may have run all the same; where more, other code tells of it, too. What
+ * was never seen need not be there.
  */
 static double chance(const struct work *w, double seen)
 {
-	return w->runs_seen * sqrt(seen);
+	return seen > 0 ? w->runs_seen * (1 + sqrt(seen + 0.75)) : 0;
 }
 
 static void at_least(double *error, double least)

@@ -364,6 +364,48 @@ static void test_loops_hardly_seen(void **state)
 	assert_int_equal(far, 0);
 }
 
+/* Twice around long loops, of few samples: few entries and few ways back were seen, either of which can be far fewer than it would be in the mean */
+static void test_trips_hardly_seen(void **state)
+{
+	int seed, top, head, inner, times = 0, far = 0;
+	const struct vmp_loop *l;
+	struct vmp_loops *loops;
+
+	(void)state;
+	for (seed = 0; seed < 80; seed++) {
+		const struct prog_run run = {
+			.period = 5003, .samples = 4000, .instructions = 7001, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+			.scatters = 1, .seed = (uint64_t)seed * 7919,
+		};
+
+		if (seed) {
+			forget();
+			begin("again");
+		}
+		top = prog_plain(&prog, 3, 5, 1);
+		prog.insn[top].function = "main";
+		head = prog_plain(&prog, 3, 1, 1);
+		inner = prog_plain(&prog, 3, 1, 1);
+		prog_jump(&prog, PROG_COND, inner, 2000, 0);
+		prog_plain(&prog, 3, 1, 1);
+		prog_jump(&prog, PROG_COND, head, 2, 0);
+		inner = prog_plain(&prog, 3, 1, 1);
+		prog_jump(&prog, PROG_COND, inner, 3000, 0);
+		prog_jump(&prog, PROG_JUMP, top, 0, 0);
+		simulate(&run);
+		loops = find_loops();
+		l = loop_at(loops, head);
+		if (l && !isnan(l->trips)) {
+			times++;
+			far += !(fabs(l->trips - 2) <= 4 * l->trips_error);
+		}
+		vmp_loops_destroy(loops);
+	}
+	assert_true(times >= 40);
+	print_message("# %d of %d are more than four errors off\n", far, times);
+	assert_int_equal(far, 0);
+}
+
 /* So long a loop that one window alone shows how it is entered: how often is not known */
 static void test_loop_hardly_entered(void **state)
 {
@@ -593,6 +635,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loop_hardly_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_by_cold_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_hardly_seen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_trips_hardly_seen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_resumed, setup, teardown),
 	};
 
