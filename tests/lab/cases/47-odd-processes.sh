@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# Processes that are hard to name: in memory only, of a deleted file, in a container, in one of an unprivileged user, with a shared address space, on
+# Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared address space, on
 # an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, not position-independent; the
 # vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 53
+plan 49
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -34,16 +34,6 @@ mount -t tmpfs none /mnt
 mkdir /mnt/up /mnt/work /mnt/merged
 mount -t overlay overlay -o lowerdir=/opt/storm,upperdir=/mnt/up,workdir=/mnt/work /mnt/merged
 exec /mnt/merged/odd-overlay plain 14
-END
-# as an unprivileged user, who is root in a user namespace of its own; there an overlay is the root directory
-lab_ssh web01 'cat > /opt/storm/rootless; chmod 755 /opt/storm/rootless' <<'END'
-#!/bin/sh
-mount -t tmpfs none /mnt
-mkdir /mnt/up /mnt/work /mnt/root
-mount -t overlay overlay -o lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work,userxattr /mnt/root
-mkdir /mnt/root/app
-cp /opt/storm/odd /mnt/root/app/rootless
-exec chroot /mnt/root /app/rootless plain 600
 END
 # in_cgroup NAME CMD - in the background of web01, in a cgroup of its own
 in_cgroup() { case_guest_run web01 "mkdir -p /sys/fs/cgroup/$1 && echo \$\$ > /sys/fs/cgroup/$1/cgroup.procs && $2"; }
@@ -86,7 +76,6 @@ case_guest_run web01 'exec /opt/storm/odd memfd 600'
 case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'
 case_guest_run web01 'exec /opt/storm/odd shared 600'
 in_cgroup lab-odd 'exec unshare --mount --pid --fork /opt/storm/container'
-in_cgroup lab-rootless 'exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount --pid --fork /opt/storm/rootless'
 in_cgroup lab-short 'for i in 1 2 3 4 5 6 7 8; do /opt/storm/odd-short plain 0.5; done'
 case_guest_run web01 'exec /opt/storm/odd-setuid plain 14'
 case_guest_run web01 'exec /opt/storm/odd-first chain 4'
@@ -109,9 +98,9 @@ for module in rmd160 wp512; do
 	symbols_come
 done
 ok "stop" vmprof stop
-lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here; pkill rootless
+lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here
 	cd /sys/kernel/tracing && echo 0 > events/kprobes/lab_probe/enable; echo > kprobe_events
-	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-rootless /sys/fs/cgroup/lab-short' > /dev/null 2>&1
+	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-short' > /dev/null 2>&1
 case_report $f || bail "report"
 vmprof export -f json $f > /run/lab/export.json || bail "export"
 vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/places.json || bail "report by cgroup"
@@ -135,10 +124,6 @@ at_least "a program that only a container sees" "$(of only-here odd_plain_work)"
 is "... with the path that the container sees" "$(path only-here)" /app/only-here
 is "... the number that it has there" "$(places only-here .nspid)" 1
 is "... and its cgroup" "$(places only-here .cgroup)" /lab-odd
-at_least "a program of an unprivileged user's container, whose root directory is an overlay" "$(of rootless odd_plain_work)" 100
-is "... with the path that this container sees" "$(path rootless)" /app/rootless
-is "... the number that it has there" "$(places rootless .nspid)" 1
-is "... and its cgroup" "$(places rootless .cgroup)" /lab-rootless
 at_least "programs that live for a moment" "$(of odd-short odd_plain_work)" 50
 is "... have theirs" "$(places odd-short .cgroup)" /lab-short
 at_least "a program on an overlay" "$(of odd-overlay odd_plain_work)" 100
