@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Who runs: two threads of one process at 3 : 1, each in a function of its own, and a kernel
-# thread (ksmd) that works on memory of theirs, with the address space of whoever ran before.
+# Who runs: two threads of one process at 3 : 1, each in a function of its own, and kernel
+# threads with the address space of whoever ran before: ksmd, which works on memory of theirs, and
+# a kworker, which writes pages back.
 . /src/tests/lab/cases/common.sh
-plan 25
+plan 27
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -31,7 +32,12 @@ sleep 12
 case_samples 12000
 ok "a CPU of the guest goes ..." lab_ssh web01 'echo 0 > /sys/devices/system/cpu/cpu1/online'
 ok "... and comes" lab_ssh web01 'echo 1 > /sys/devices/system/cpu/cpu1/online'
-sleep 4
+# sync has them written by the kernel's thread for the disk; the kworkers that there are after it, by name and number
+kworkers=$(lab_ssh web01 'timeout 8 sh -c "while :; do dd if=/dev/zero of=/var/tmp/pages bs=64k count=64; sync; done" 2> /dev/null
+	rm /var/tmp/pages
+	for p in /proc/[0-9]*; do
+		read -r c < $p/comm && case $c in kworker/*) echo "[${c%%[+-]*}] ${p#/proc/}" ;; esac
+	done 2> /dev/null' | sort)
 ran=$(($(run_of "$ksmd") - before))
 threads_ran=$(($(run_of "$a") + $(run_of "$b") - threads_before))
 ok "stop" vmprof stop
@@ -78,6 +84,9 @@ echo "# ksmd: $kernel samples; beside the threads', $ratio % of what the guest's
 # samples are by cycles, the account is by time: in the emulator a cycle takes as long as its code takes there
 at_least "it has about the time that the guest's own account gives it" "$ratio" 33
 at_most "... and no more" "$ratio" 200
+writes='(.process | test("^\\[kworker/")) and (.function | test("ext4|writeback|folio|xas_|blk_|bio_|virtblk"))'
+at_least "a kworker that writes pages back has a row of its own" "$(samples "$writes")" 20
+at_least "... by its name and number" "$(comm -12 <(echo "$kworkers") <(case_json ".domains[0].rows[] | select($writes).thread" | sort -u) | wc -l)" 1
 is "idle tasks have no process's row, either" \
 	"$(samples '(.thread | test("^swapper")) and .process != "swapper"')" 0
 
