@@ -213,6 +213,7 @@ static void count_window(struct vmp_cuts *c, const struct vmp_kept_sample *s, co
 
 	c->windows.n[s->group] += h->weight;
 	c->steps.n[s->group] += steps;
+	c->squares += (uint64_t)h->weight * h->weight;
 	c->cut.n[s->group] += s->cut ? h->weight : 0;
 	c->cut_steps.n[s->group] += s->cut ? steps : 0;
 	c->far += !s->cut && nr > VMP_NEAR ? (uint64_t)h->weight * (nr - VMP_NEAR) : 0;
@@ -229,6 +230,7 @@ static void add_cuts(struct vmp_cuts *to, const struct vmp_cuts *from)
 		add64(&to->cut_steps.n[g], from->cut_steps.n[g]);
 	}
 	add64(&to->far, from->far);
+	add64(&to->squares, from->squares);
 }
 
 /* Those of all samples of a row, in order of their units.  @row: room for them */

@@ -226,7 +226,9 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 
 	e->unit = vmp_big_zeroed(nr, sizeof(*e->unit));
 	*room = vmp_big_zeroed(3 * VMP_GROUPS * blocks, sizeof(**room));
-	if (!e->unit || !*room)
+	if (groups)
+		e->unit_chance = calloc(nr, sizeof(*e->unit_chance));
+	if (!e->unit || !*room || (groups && !e->unit_chance))
 		return -ENOMEM;
 	for (g = 0; g < VMP_GROUPS; g++) {
 		without[g].executions = *room + 3 * g * blocks;
@@ -258,6 +260,8 @@ static int timed(struct vmp_estimates *e, int groups)
 	if (!err) {
 		vmp_solutions_solve(&c, &all);
 		take(e, &all);
+		if (groups)
+			e->window = vmp_solutions_chance(&c, &all, e->unit_chance);
 		take_missed(e, &c, &all);
 		err = solve_all_groups(e, &c, &all, without);
 	}
@@ -554,6 +558,7 @@ void vmp_estimate_destroy(struct vmp_estimates *e)
 		free(e->unit_without[g]);
 		free(e->block_without[g]);
 	}
+	free(e->unit_chance);
 	free(e->unit);
 	free(e->block);
 	free(e);

@@ -13,7 +13,6 @@ struct work {
 	struct vmp_loops *out;
 	struct vmp_places nexts, starts, landings;	/* units by next and by start; landings */
 	struct vmp_groups *upto;	/* by number in landings: samples of all before it */
-	double runs_seen;		/* runs that a unit in a window stands for, in the mean */
 };
 
 static const struct vmp_point *point(const struct work *w, uint32_t p)
@@ -168,11 +167,17 @@ static int find_levels(struct work *w)
 /* ----------------------------------------------------------------- figures */
 
 /* [VMP_GROUPS]: of all; else without one group */
+struct ways {
+	double runs[VMP_GROUPS + 1];
+	double variance;	/* by chance of what windows show */
+	uint64_t seen;		/* in windows */
+};
+
 struct figures {
-	double top[VMP_GROUPS + 1], middle[VMP_GROUPS + 1];	/* entries */
-	double back[VMP_GROUPS + 1], samples[VMP_GROUPS + 1];
+	struct ways top, middle;	/* entries */
+	struct ways back;
+	double samples[VMP_GROUPS + 1];
 	double period;
-	double top_seen, middle_seen, back_seen;	/* how often they were, in windows */
 };
 
 static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
@@ -185,15 +190,15 @@ static int inside(const struct work *w, const struct vmp_loop *l, uint32_t p)
 	return x->object == h->object && x->addr >= h->addr && x->addr <= l->end;
 }
 
-static void add_runs(const struct work *w, double to[VMP_GROUPS + 1], double *seen, uint32_t unit)
+static void add_runs(const struct work *w, struct ways *to, uint32_t unit)
 {
 	int g;
 
-	*seen += w->set->units.v[unit].n;
-
-	to[VMP_GROUPS] += w->e->unit[unit];
+	to->seen += w->set->units.v[unit].n;
+	to->variance += w->e->unit_chance[unit];
+	to->runs[VMP_GROUPS] += w->e->unit[unit];
 	for (g = 0; g < VMP_GROUPS; g++)
-		to[g] += (double)w->e->unit_without[g][unit];
+		to->runs[g] += (double)w->e->unit_without[g][unit];
 }
 
 /* Samples of landings up to each, as they lie in memory */
@@ -274,21 +279,21 @@ static void count_entries(const struct work *w, const struct vmp_loop *l, struct
 		if (resumes(w, &w->set->units.v[n]))
 			continue;
 		is_back = inside(w, l, w->set->units.v[n].end);
-		add_runs(w, is_back ? f->back : f->top, is_back ? &f->back_seen : &f->top_seen, n);
+		add_runs(w, is_back ? &f->back : &f->top, n);
 	}
 	/* straight code that runs into the header from before */
 	for (i = vmp_places_first(&w->starts, h->object, before);
 	     vmp_places_until(&w->starts, i, h->object, h->addr); i++) {
 		n = w->starts.v[i].number;
 		if (point(w, w->set->units.v[n].end)->addr >= h->addr)
-			add_runs(w, f->top, &f->top_seen, n);
+			add_runs(w, &f->top, n);
 	}
 	/* jumps from before into the middle: `jmp test; body: ...; test: ...; jcc body` */
 	for (i = vmp_places_first(&w->nexts, h->object, h->addr + 1);
 	     vmp_places_until(&w->nexts, i, h->object, l->end + 1); i++) {
 		n = w->nexts.v[i].number;
 		if (jumps(w, &w->set->units.v[n]) && point(w, w->set->units.v[n].end)->addr < h->addr)
-			add_runs(w, f->middle, &f->middle_seen, n);
+			add_runs(w, &f->middle, n);
 	}
 }
 
@@ -307,12 +312,12 @@ static void count_samples(const struct work *w, const struct vmp_loop *l, struct
 /* Figures of a loop; @group: without one, VMP_GROUPS: of all */
 static double entries(const struct figures *f, int group)
 {
-	return f->top[group] + f->middle[group];
+	return f->top.runs[group] + f->middle.runs[group];
 }
 
 static double iterations(const struct figures *f, int group)
 {
-	return f->top[group] + f->back[group];
+	return f->top.runs[group] + f->back.runs[group];
 }
 
 static double trips(const struct figures *f, int group)
@@ -342,14 +347,17 @@ static double find(const struct figures *f, double (*figure)(const struct figure
 }
 
 /*
- * As far as chance goes in what was seen so often: of few more than their root, since they are few by chance themselves (Gehrels, Astrophysical
- * Journal 303, 336, 1986, equation 7). It stands for as many runs as anything else, more or less: where the rest of
- * the code has left less than that for it, or nothing, it may have run all the same; where more, other code tells of it, too. What
- * was never seen need not be there.
+ * As far as chance goes in what so many windows show: of few more than their root, since they are few by chance themselves (Gehrels,
+ * Astrophysical Journal 303, 336, 1986, equation 7).  Windows stand for more or less; as many are meant as would vary so if each stood for the
+ * same.  One more is added, of the kind that rare code has: those that were seen may stand for nothing, since no sample
+ * of instructions says for what.  What was never seen need not be there.
  */
-static double chance(const struct work *w, double seen)
+static double chance(const struct work *w, const struct ways *of)
 {
-	return seen > 0 ? w->runs_seen * (1 + sqrt(seen + 0.75)) : 0;
+	const double runs = of->runs[VMP_GROUPS], window = w->e->window;
+	const double one = window > 0 ? (of->variance + window * window) / (runs + window) : 0;
+
+	return of->seen && one > 0 ? one * (1 + sqrt(runs / one + 0.75)) : 0;
 }
 
 static void at_least(double *error, double least)
@@ -364,7 +372,7 @@ static void at_least(double *error, double least)
  */
 static void hold_chance(const struct work *w, const struct figures *f, struct vmp_loop *l)
 {
-	const double top = chance(w, f->top_seen), back = chance(w, f->back_seen), middle = chance(w, f->middle_seen);
+	const double top = chance(w, &f->top), back = chance(w, &f->back), middle = chance(w, &f->middle);
 	const double in = entries(f, VMP_GROUPS);
 
 	at_least(&l->entries_error, hypot(top, middle));
@@ -420,18 +428,6 @@ static void fill(const struct work *w, struct vmp_loop *l)
 	doubt(w, l);
 }
 
-static double runs_seen(const struct work *w)
-{
-	double runs = 0, seen = 0;
-	uint32_t i;
-
-	for (i = 0; w->e->unit && i < w->set->units.nr; i++) {
-		runs += w->e->unit[i];
-		seen += w->set->units.v[i].n;
-	}
-	return seen > 0 ? runs / seen : 0;
-}
-
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)
 {
 	struct work w = { .set = set, .e = e };
@@ -447,7 +443,6 @@ int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const st
 	if (!err)
 		err = find_levels(&w);
 	if (!err) {
-		w.runs_seen = runs_seen(&w);
 		for (i = 0; i < w.out->list.nr; i++)
 			fill(&w, &w.out->list.v[i]);
 		*out = w.out;

@@ -52,6 +52,7 @@ struct vmp_cuts {
 	struct vmp_groups windows, steps;	/* of all samples in it ... */
 	struct vmp_groups cut, cut_steps;	/* ... and of those whose windows begin at a VM entry */
 	uint64_t far;		/* of all groups: steps that are far, of windows that were not cut */
+	uint64_t squares;	/* of all groups: weights of windows, each times itself */
 };
 
 /** vmp_groups_without() - Their sum without one; VMP_GROUPS: of all. */

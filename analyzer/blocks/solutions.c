@@ -295,3 +295,73 @@ void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s)
 {
 	FOR_LANES(solve, c, s);
 }
+
+/* Windows of a row of several starts weigh more or less: a sum of so many varies as if each weighed the mean square by the mean */
+static double weight_of_one(const struct vmp_measure *m, uint32_t row)
+{
+	double windows = vmp_groups_without(&m->cuts[row].windows, VMP_GROUPS);
+
+	return windows > 0 ? (double)m->cuts[row].squares / windows : 1;
+}
+
+/* Steps of a window, in the mean of all rows */
+static double steps_of_one(const struct vmp_measure *m)
+{
+	double windows = 0, steps = 0;
+	uint32_t r;
+
+	for (r = 0; r < m->rows; r++) {
+		windows += vmp_groups_without(&m->cuts[r].windows, VMP_GROUPS);
+		steps += vmp_groups_without(&m->cuts[r].steps, VMP_GROUPS);
+	}
+	return windows > 0 ? steps / windows : 0;
+}
+
+/*
+ * Executions that a step of a window stands for where starts share a row: the mean square by the mean. A sample of instructions has a weight of a period by the
+ * instructions of its start's common code; those of cycles tell of starts where none of instructions was taken.  0: there are no such samples.
+ */
+static double rare_window(const struct vmp_chain *c)
+{
+	const struct vmp_measure *m = c->m;
+	const double period = (double)m->set->m->pair.instructions, steps = steps_of_one(m);
+	double sum = 0, squares = 0, n, one;
+	uint32_t i;
+
+	for (i = 0; c->by_instructions && i < m->set->landings.nr; i++) {
+		const struct vmp_landing *land = &m->set->landings.v[i];
+		const struct vmp_common *common = &m->common[land->start];
+		const uint32_t row = land->flaw || !common->insns ? VMP_NONE : m->row_of[land->start];
+
+		if (row == VMP_NONE || !m->shared[row] || !vmp_measure_is_common(m, land))
+			continue;
+		n = vmp_groups_without(&m->landings[i], VMP_GROUPS) + vmp_groups_without(&m->seconds[i], VMP_GROUPS);
+		one = period / common->insns;
+		sum += n * one;
+		squares += n * one * one;
+	}
+	return sum > 0 && steps > 0 ? squares / sum / steps : 0;
+}
+
+double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, double *variance)
+{
+	const struct vmp_measure *m = c->m;
+	double runs = 0, squares = 0, r, n, v, rare;
+	uint32_t i;
+
+	memset(variance, 0, m->set->units.nr * sizeof(*variance));
+	for (i = 0; i < m->pairs.nr; i++) {
+		if (!c->stays[i])
+			continue;
+		shown(c, s, 1, i, &r);
+		steps(c, s, 1, i, &n);
+		if (!(r > 0))
+			continue;
+		v = r * r * weight_of_one(m, m->pairs.v[i].row) / n;
+		variance[m->pairs.v[i].unit] += v;
+		runs += r;
+		squares += v;
+	}
+	rare = rare_window(c);
+	return rare > 0 || !(runs > 0) ? rare : squares / runs;
+}

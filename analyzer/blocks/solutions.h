@@ -60,4 +60,12 @@ void vmp_solutions_deinit(struct vmp_solutions *s);
 /** vmp_solutions_solve() - All lanes, each as it would be alone. */
 void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s);
 
+/**
+ * vmp_solutions_chance() - How far chance may be off, in how often windows show a unit, at what they stand for.
+ * @s: Solved, of all groups.
+ * @variance: By unit, of its executions; filled in.
+ * Return: executions that one window stands for: of code so rarely sampled that its starts share a row, if there is any.
+ */
+double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, double *variance);
+
 #endif
