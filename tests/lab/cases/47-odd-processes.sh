@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# Processes that are hard to name: in memory only, of a deleted file, in a container, with a shared address space, on
-# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, not position-independent; the
+# Processes that are hard to name: in memory only, of a deleted file, in a container, in one of a user without rights, with a shared address space, on
+# an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, with one that is prelinked, not position-independent; the
 # vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 49
+plan 55
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
-lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-fixed,plugin.so,second.so} /opt/storm
-lab_ssh web01 'cd /opt/storm && for n in first second third swap bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
+lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-fixed,plugin.so,second.so,prelinked.so} /opt/storm
+lab_ssh web01 'cd /opt/storm && for n in first second third swap prelinked bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
 	cp odd odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
 # a program that only a container sees, in namespaces of its own, as another user
 lab_ssh web01 'cat > /opt/storm/container; chmod 755 /opt/storm/container' <<'END'
@@ -24,6 +24,15 @@ for d in usr lib lib64; do mount --bind /$d /mnt/$d; done
 cp /opt/storm/odd /mnt/app/only-here
 chmod 711 /mnt/app/only-here
 exec chroot --userspec=65534:65534 /mnt /app/only-here plain 600
+END
+# a container that somebody without rights made: they are root there alone; its root is an overlay
+lab_ssh web01 'cat > /opt/storm/rootless; chmod 755 /opt/storm/rootless' <<'END'
+#!/bin/sh
+# in new user, mount and process namespaces
+mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/up/app /mnt/work /mnt/root || exit
+mount -t overlay overlay -o userxattr,lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root || exit
+cp /opt/storm/odd /mnt/root/app/rootless
+exec chroot /mnt/root /app/rootless plain 600
 END
 # below the root's file system, above it memory
 lab_ssh web01 'cat > /opt/storm/overlay; chmod 755 /opt/storm/overlay' <<'END'
@@ -76,12 +85,14 @@ case_guest_run web01 'exec /opt/storm/odd memfd 600'
 case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'
 case_guest_run web01 'exec /opt/storm/odd shared 600'
 in_cgroup lab-odd 'exec unshare --mount --pid --fork /opt/storm/container'
+in_cgroup lab-rootless 'exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount --pid --fork /opt/storm/rootless'
 in_cgroup lab-short 'for i in 1 2 3 4 5 6 7 8; do /opt/storm/odd-short plain 0.5; done'
 case_guest_run web01 'exec /opt/storm/odd-setuid plain 14'
 case_guest_run web01 'exec /opt/storm/odd-first chain 4'
 case_guest_run web01 'exec unshare --mount /opt/storm/overlay'
 case_guest_run web01 'exec perl -e "getppid while time < $^T + 14"'
 ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
+ok "a library lies at the address that it was linked for" lab_ssh web01 '/opt/storm/odd-prelinked prelinked 8'
 lab_ssh web01 'pkill odd-bpf'
 case_guest_run web01 'exec timeout 10 /opt/burn/now'
 ok "a program works at a fixed address" lab_ssh web01 '/opt/storm/odd-fixed plain 10'
@@ -98,9 +109,9 @@ for module in rmd160 wp512; do
 	symbols_come
 done
 ok "stop" vmprof stop
-lab_ssh web01 'pkill -x "odd.*|only-here|memfd.*|[0-9]*" ; pkill odd; pkill only-here
+lab_ssh web01 'pkill -x "odd.*|only-here|rootless|memfd.*|[0-9]*" ; pkill odd; pkill only-here
 	cd /sys/kernel/tracing && echo 0 > events/kprobes/lab_probe/enable; echo > kprobe_events
-	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-short' > /dev/null 2>&1
+	sleep 1; rmdir /sys/fs/cgroup/lab-odd /sys/fs/cgroup/lab-rootless /sys/fs/cgroup/lab-short' > /dev/null 2>&1
 case_report $f || bail "report"
 vmprof export -f json $f > /run/lab/export.json || bail "export"
 vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/places.json || bail "report by cgroup"
@@ -124,6 +135,10 @@ at_least "a program that only a container sees" "$(of only-here odd_plain_work)"
 is "... with the path that the container sees" "$(path only-here)" /app/only-here
 is "... the number that it has there" "$(places only-here .nspid)" 1
 is "... and its cgroup" "$(places only-here .cgroup)" /lab-odd
+at_least "one in a container without rights, on its overlay" "$(of rootless odd_plain_work)" 100
+is "... with the path that this one sees" "$(path rootless)" /app/rootless
+is "... its number there" "$(places rootless .nspid)" 1
+is "... and its cgroup" "$(places rootless .cgroup)" /lab-rootless
 at_least "programs that live for a moment" "$(of odd-short odd_plain_work)" 50
 is "... have theirs" "$(places odd-short .cgroup)" /lab-short
 at_least "a program on an overlay" "$(of odd-overlay odd_plain_work)" 100
@@ -140,6 +155,7 @@ done
 for lib in plugin second; do
 	at_least "code of $lib.so" "$(of odd-swap storm_${lib}_work)" 100
 done
+at_least "code of a prelinked library" "$(of odd-prelinked storm_prelinked_work)" 100
 at_least "each of them half of the time" \
 	"$(awk -v a="$(of odd-swap storm_plugin_work)" -v b="$(of odd-swap storm_second_work)" 'BEGIN { print a + b ? 100 * (a < b ? a : b) / (a + b) : 0 }')" 30
 at_least "a BPF program that came while the session ran has its name" \

@@ -8,6 +8,7 @@
  *	odd plain SECONDS
  *	odd-first chain SECONDS	three programs, of which each runs the next one
  *	odd swap SECONDS	two libraries that are loaded and unloaded in turns; 3: never at one place
+ *	odd prelinked SECONDS	a library that was linked for an address of its own; 3: it lies elsewhere
  *	odd bpf SECONDS		a BPF program of this name
  *	odd-NAME hash SECONDS	the kernel hashes for it, in its module NAME
  */
@@ -19,6 +20,7 @@
 #include <linux/if_alg.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,21 +111,44 @@ static int chain(char **argv)
 	return 0;
 }
 
+typedef void work_fn(unsigned long rounds);
+
+/* NAME.so, and its function; NULL: it has none, or is not there */
+static work_fn *load(const char *dir, const char *name, void **lib)
+{
+	char path[256], symbol[64];
+
+	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
+	snprintf(symbol, sizeof(symbol), "storm_%s_work", name);
+	*lib = dlopen(path, RTLD_NOW);
+	return *lib ? (work_fn *)dlsym(*lib, symbol) : NULL;
+}
+
+/* As prelink leaves it: its first byte has an address */
+static int prelinked(const char *dir)
+{
+	double end = now() + seconds;
+	void *lib;
+	work_fn *work = load(dir, "prelinked", &lib);
+
+	if (!work)
+		return 1;
+	while (now() < end)
+		work(100000);
+	return (uintptr_t)work >> 20 == PRELINKED_AT >> 20 ? 0 : 3;
+}
+
 /* Does one lie where the other was? */
 static int swap(const char *dir)
 {
 	static const char *const names[] = { "plugin", "second" };
 	double end = now() + seconds, until;
-	void (*work)(unsigned long rounds), (*before)(unsigned long rounds) = NULL;
-	char path[256], symbol[64];
+	work_fn *work, *before = NULL;
 	int i, at_one_place = 0;
 	void *lib;
 
 	for (i = 0; now() < end; i = !i) {
-		snprintf(path, sizeof(path), "%s/%s.so", dir, names[i]);
-		snprintf(symbol, sizeof(symbol), "storm_%s_work", names[i]);
-		lib = dlopen(path, RTLD_NOW);
-		work = lib ? (void (*)(unsigned long))dlsym(lib, symbol) : NULL;
+		work = load(dir, names[i], &lib);
 		if (!work)
 			return 1;
 		at_one_place += work == before;
@@ -198,6 +223,8 @@ int main(int argc, char **argv)
 		return chain(argv);
 	if (!strcmp(argv[1], "swap"))
 		return swap(dirname(strdup(argv[0])));
+	if (!strcmp(argv[1], "prelinked"))
+		return prelinked(dirname(strdup(argv[0])));
 	if (!strcmp(argv[1], "bpf"))
 		return bpf();
 	if (!strcmp(argv[1], "hash"))
