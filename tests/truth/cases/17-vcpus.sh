@@ -18,7 +18,7 @@ for vcpus in 1 4; do
 	[ $vcpus != 1 ] || pcpus=(--pcpus some)
 	[ $vcpus -le 2 ] || pcpus=(--vcpus shared)
 	# four vCPUs have many more by the time that one has these
-	ok "a session" truth_session "quantum-$vcpus" $((vcpus == 1 ? 120000 : 20000)) --period 100000 --random --lbr any --cpi
+	ok "a session" truth_session "quantum-$vcpus" $((vcpus == 1 ? 160000 : 20000)) --period 100000 --random --lbr any --cpi
 	truth_judge "quantum-$vcpus" "${pcpus[@]}" --blocks 20 --function quantum_toffoli
 done
 lab_guest_destroy web01
