@@ -10,7 +10,7 @@ truth_guest
 for vcpu in 0 1; do
 	case_guest_run web01 'while :; do /opt/burn/shor 33 100; done'
 done
-ok "a session with branches" truth_session blocks 120000 --period 100000 --random --lbr any --cpi
+ok "a session with branches" truth_session blocks 160000 --period 100000 --random --lbr any --cpi
 ok "a session with branches of user code" truth_session user 120000 --period 100000 --random --lbr any,user --cpi
 ok "a session with branches alone" truth_session alone 120000 --period 100000 --random --lbr any --no-cpi
 lab_ssh web01 'pkill -f "[w]hile :; do /opt/burn/shor"; pkill -x shor' > /dev/null 2>&1
