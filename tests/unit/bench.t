@@ -489,7 +489,7 @@ has "| cycles of a sample's path in the kernel, by the emulator's model of what 
 has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
 has "| the host module where no sample is taken, in a guest that reads its disk: instructions a #VMEXIT | 20, 2.0 % of the kernel's | | |"
 has "| the host module where no sample is taken, in that guest, with \`--lbr any\`: instructions a #VMEXIT | 40, 4.0 % of the kernel's | | |"
-has '| instructions a sample, path and collector, with the last branches (`--lbr any`): of the time at 1000 samples a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
+has '| instructions a sample, path and collector, with the last branches (`--lbr any --no-cpi`; without that option instructions are sampled as well, and samples are twice as many): of the time at 1000 samples a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| a sample of the host alone, all that ran more, with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 # as little as 600 instructions a second more than 0.2 % is not held
