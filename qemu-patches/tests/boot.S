@@ -236,6 +236,7 @@ halting_after:
 
 /* Far and near branches with known ends, for the branch record. */
 	.globl lbr_run, lbr_a, lbr_b, lbr_c, lbr_call, lbr_d, lbr_e, lbr_ret, lbr_f, lbr_far, lbr_g
+	.globl lbr_call_ind, lbr_i, lbr_ret_ind, lbr_j, lbr_jmp_ind, lbr_k
 lbr_run:
 	movl $0xc000010f, %ecx
 	movl $0x40, %eax
@@ -252,13 +253,35 @@ lbr_call: call lbr_e
 lbr_f:	jmp lbr_g
 lbr_e:	nop
 lbr_ret: ret
-lbr_g:
+lbr_g:	movl $lbr_i, %eax
+lbr_call_ind: call *%eax
+lbr_j:	movl $lbr_k, %eax
+lbr_jmp_ind: jmp *%eax
+lbr_i:	nop
+lbr_ret_ind: ret
+lbr_k:
 lbr_far: ljmp $0x08, $1f
 	.globl lbr_h
 lbr_h:
 1:	movl $0xc000010f, %ecx
 	xorl %eax, %eax
 	xorl %edx, %edx
+	wrmsr
+	ret
+
+/* More jumps than there are entries, two bytes each. */
+	.globl lbr_run_many, lbr_many
+lbr_run_many:
+	movl $0xc000010f, %ecx
+	movl $0x40, %eax
+	xorl %edx, %edx
+	wrmsr
+lbr_many:
+	.rept 20
+	jmp 1f
+1:
+	.endr
+	xorl %eax, %eax
 	wrmsr
 	ret
 

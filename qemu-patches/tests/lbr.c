@@ -11,14 +11,23 @@
 
 extern char lbr_a[], lbr_b[], lbr_c[], lbr_d[], lbr_call[], lbr_e[];
 extern char lbr_ret[], lbr_f[], lbr_g[], lbr_far[], lbr_h[];
+extern char lbr_call_ind[], lbr_i[], lbr_ret_ind[], lbr_j[], lbr_jmp_ind[], lbr_k[];
+extern char lbr_many[];
 extern char user_loop2_dec[], user_loop2_jnz[];
 void lbr_run(void);
+void lbr_run_many(void);
+
+#define MANY		20	/* jumps of lbr_run_many, of two bytes */
+#define ENTRIES		16
 
 static const struct branch {
 	char *from, *to;
 	u32 kind;	/* bit of LBR_SELECT */
 } taken[] = {
 	{ lbr_far, lbr_h, 8 },
+	{ lbr_jmp_ind, lbr_k, 6 },
+	{ lbr_ret_ind, lbr_j, 5 },
+	{ lbr_call_ind, lbr_i, 4 },
 	{ lbr_f, lbr_g, 7 },
 	{ lbr_ret, lbr_f, 5 },
 	{ lbr_call, lbr_e, 3 },
@@ -28,7 +37,7 @@ static const struct branch {
 
 static void clear(void)
 {
-	for (u32 i = 0; i < 16; i++) {
+	for (u32 i = 0; i < ENTRIES; i++) {
 		wrmsr(LBR_FROM(i), 0);
 		wrmsr(LBR_TO(i), 0);
 	}
@@ -54,6 +63,38 @@ static u32 wrong_entries(u32 select)
 		wrong++;
 	wrmsr(LBR_SELECT, 0);
 	return wrong;
+}
+
+/* How many entries are not those of the newest jumps, the newest one first? */
+static u32 wrong_of_many(void)
+{
+	u32 wrong = 0;
+
+	clear();
+	lbr_run_many();
+	for (u32 i = 0; i < ENTRIES; i++) {
+		u32 from = (u32)lbr_many + 2 * (MANY - 1 - i);
+
+		if (rdmsr(LBR_FROM(i)) != from || rdmsr(LBR_TO(i)) != ((from + 2) | VALID))
+			wrong++;
+	}
+	return wrong;
+}
+
+/* Of a loop of user code: how many entries are its branch, and how many are anything? */
+static void record_user(u32 select, u32 *loop, u32 *any)
+{
+	clear();
+	wrmsr(LBR_SELECT, select);
+	wrmsr(DBG_EXTN_CFG, EN_V2);
+	call_user(user_loop2_dec, 100, 0, 0);
+	wrmsr(DBG_EXTN_CFG, 0);
+	wrmsr(LBR_SELECT, 0);
+	*loop = *any = 0;
+	for (u32 i = 0; i < ENTRIES; i++) {
+		*loop += rdmsr(LBR_FROM(i)) == (u32)user_loop2_jnz;
+		*any += !!(rdmsr(LBR_TO(i)) & VALID);
+	}
 }
 
 static u64 frozen_from[2], frozen_to[2], status;
@@ -97,13 +138,23 @@ static void test_freeze(void)
 
 void test_lbr(void)
 {
+	u32 loop, any;
+
 	check("every taken branch, near and far", wrong_entries(0), 0);
 	check("without conditional branches", wrong_entries(1 << 2), 0);
 	check("without relative calls", wrong_entries(1 << 3), 0);
+	check("without indirect calls", wrong_entries(1 << 4), 0);
 	check("without returns", wrong_entries(1 << 5), 0);
+	check("without indirect jumps", wrong_entries(1 << 6), 0);
 	check("without relative jumps", wrong_entries(1 << 7), 0);
 	check("without far branches", wrong_entries(1 << 8), 0);
 	check("nothing that ends in the kernel", wrong_entries(1), 0);
+	record_user(1, &loop, &any);
+	check("... but what ends in user code", loop, ENTRIES);
+	record_user(1 << 1, &loop, &any);
+	check("nothing that ends in user code", loop, 0);
+	check("... but what ends in the kernel", any > 0 && any < ENTRIES, 1);
+	check("the newest ones where there were more than entries", wrong_of_many(), 0);
 	check("reserved bits of the filter fault",
 	      faults_wrmsr(LBR_SELECT, 1 << 9), 1);
 	test_freeze();
