@@ -3,9 +3,9 @@
 # long: yes
 # Programs that make code while they run: one that lives at the end of the session, one that has
 # ended by then, short ones, two that write a jitdump file, of which one has ended, and one in a container. Then
-# Debian's Node.js, in a root of its own (tests/lab/tree).
+# Debian's Node.js, in a root of its own (tests/lab/tree), with a map and with a jitdump file.
 . /src/tests/lab/cases/common.sh
-plan 32
+plan 38
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -51,21 +51,25 @@ is "no sample was lost" "$(case_json .losses.driver.total)" 0
 [ -f "$LAB_SHARE/node/root.tar" ] || skip_rest Node.js "tests/lab/tree was not run"
 lab_ssh web01 'mkdir -p /opt/node && tar -xf - -C /opt/node' < "$LAB_SHARE/node/root.tar" &&
 	lab_guest_put web01 /src/tests/lab/workload/hot.js /opt/node || bail "Node.js is in web01"
-f=/out/node.vmprof
-rm -f $f
-ok "Node.js: start" vmprof start --domain web01 --period 500us --output $f
-case_guest_run web01 'exec chroot /opt/node node --perf-basic-prof --no-turbo-inlining /hot.js 120'
-sleep 30
-ok "Node.js: stop" vmprof stop
-lab_ssh web01 'pkill -f "[h]ot.js"; head -n 3 /opt/node/tmp/perf-*.map; wc -l /opt/node/tmp/perf-*.map; rm -rf /opt/node' 2>&1 | sed 's/^/# /'
-case_report $f || bail "report"
-echo "# $(case_json '.domains[0].unresolved.anonymous') samples of code that nobody named"
-vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
 # node FUNCTION - samples of all that V8 made of it, optimised or not
 node() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and (.function | test(\"[*~^+]$1 .*hot.js\"))) | .samples] | add // 0"; }
-hot=$(node hot) warm=$(node warm)
-at_least "Node.js: a function of JavaScript has its name" "$hot" 500
-at_least "Node.js: another has its own" "$warm" 150
-at_least "Node.js: they work 3 : 1" "$((100 * hot / (hot + warm + 1)))" 70
-at_most "Node.js: ... or nearly so" "$((100 * hot / (hot + warm + 1)))" 80
+# a map in /tmp, then a jitdump file
+for option in --perf-basic-prof --perf-prof; do
+	f=/out/node.vmprof
+	rm -f $f
+	ok "Node.js $option: start" vmprof start --domain web01 --period 500us --output $f
+	case_guest_run web01 "exec chroot /opt/node node $option --no-turbo-inlining /hot.js 120"
+	sleep 30
+	ok "Node.js $option: stop" vmprof stop
+	lab_ssh web01 'pkill -f "[h]ot.js"; cd /opt/node; head -qn 3 tmp/perf-*.map; ls -l tmp/perf-*.map jit-*.dump; rm -f tmp/perf-*.map jit-*.dump' 2>&1 | sed 's/^/# /'
+	case_report $f || bail "report"
+	echo "# $(case_json '.domains[0].unresolved.anonymous') samples of code that nobody named"
+	vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
+	hot=$(node hot) warm=$(node warm)
+	at_least "Node.js $option: a function of JavaScript has its name" "$hot" 500
+	at_least "Node.js $option: another has its own" "$warm" 150
+	at_least "Node.js $option: they work 3 : 1" "$((100 * hot / (hot + warm + 1)))" 70
+	at_most "Node.js $option: ... or nearly so" "$((100 * hot / (hot + warm + 1)))" 80
+done
+lab_ssh web01 'rm -rf /opt/node'
 finish
