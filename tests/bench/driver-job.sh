@@ -180,11 +180,19 @@ in_guest 'exec 3> >(exec /opt/burn/burn-a -) 4> >(exec /opt/burn/burn-b -); whil
 work warm
 # what all that runs is judged by, in turns: what host and guest do besides changes with time. 10000, 4000 and 1000 samples a second of 2.6 GHz
 # have fewer samples, and are known the less
+jobs=(none)
+for period in 100000 260000 650000 2600000; do
+	jobs+=("vmprof $period" "perf-kvm $period")
+done
+# each turn begins two further: what changes while a turn lasts meets each of them, before and behind the run without a profiler
 for turn in $(seq "$turns"); do
-	work "none-$turn"
-	for period in 100000 260000 650000 2600000; do
-		with_vmprof "vmprof-$period-$turn" --period $period
-		with_perf "perf-kvm-$period-$turn" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c $period
+	for i in "${!jobs[@]}"; do
+		read -r recorder period <<< "${jobs[$(((i + 2 * turn) % ${#jobs[@]}))]}"
+		case $recorder in
+		none) work "none-$turn" ;;
+		vmprof) with_vmprof "vmprof-$period-$turn" --period "$period" ;;
+		perf-kvm) with_perf "perf-kvm-$period-$turn" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c "$period" ;;
+		esac
 	done
 done
 # the recorders' own part, with samples and with hardly any
