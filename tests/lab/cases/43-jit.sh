@@ -53,12 +53,13 @@ lab_ssh web01 'mkdir -p /opt/node && tar -xf - -C /opt/node' < "$LAB_SHARE/node/
 	lab_guest_put web01 /src/tests/lab/workload/hot.js /opt/node || bail "Node.js is in web01"
 # node FUNCTION - samples of all that V8 made of it, optimised or not
 node() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and (.function | test(\"[*~^+]$1 .*hot.js\"))) | .samples] | add // 0"; }
-# a map in /tmp, then a jitdump file
+# a map in /tmp, then a jitdump file: that is written when its buffer of 2 MiB is full, and when the program ends
 for option in --perf-basic-prof --perf-prof; do
+	[ $option = --perf-prof ] && seconds=20 || seconds=120
 	f=/out/node.vmprof
 	rm -f $f
 	ok "Node.js $option: start" vmprof start --domain web01 --period 500us --output $f
-	case_guest_run web01 "exec chroot /opt/node node $option --no-turbo-inlining /hot.js 120"
+	case_guest_run web01 "exec chroot /opt/node node $option --no-turbo-inlining /hot.js $seconds"
 	sleep 30
 	ok "Node.js $option: stop" vmprof stop
 	lab_ssh web01 'pkill -f "[h]ot.js"; cd /opt/node; head -qn 3 tmp/perf-*.map; ls -l tmp/perf-*.map jit-*.dump; rm -f tmp/perf-*.map jit-*.dump' 2>&1 | sed 's/^/# /'
