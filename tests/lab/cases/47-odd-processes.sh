@@ -28,9 +28,9 @@ END
 # a container that somebody without rights made: they are root there alone; its root is an overlay
 lab_ssh web01 'cat > /opt/storm/rootless; chmod 755 /opt/storm/rootless' <<'END'
 #!/bin/sh
-# in new user, mount and process namespaces
+# in new user, mount and process namespaces; the kernel takes no lower folder that others have mounted something below
 mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/up/app /mnt/work /mnt/root || exit
-mount -t overlay overlay -o userxattr,lowerdir=/,upperdir=/mnt/up,workdir=/mnt/work /mnt/root || exit
+mount -t overlay overlay -o userxattr,lowerdir=/usr,upperdir=/mnt/up,workdir=/mnt/work /mnt/root || exit
 cp /opt/storm/odd /mnt/root/app/rootless
 exec chroot /mnt/root /app/rootless plain 600
 END
