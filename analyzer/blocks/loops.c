@@ -166,7 +166,7 @@ static int find_levels(struct work *w)
 
 /* ----------------------------------------------------------------- figures */
 
-/* [VMP_GROUPS]: of all; else without one group */
+/* How often some units ran.  [VMP_GROUPS]: of all; else without one group, here and below */
 struct ways {
 	double runs[VMP_GROUPS + 1];
 	double variance;	/* by chance of what windows show */
@@ -174,8 +174,7 @@ struct ways {
 };
 
 struct figures {
-	struct ways top, middle;	/* entries */
-	struct ways back;
+	struct ways top, middle, back;	/* entries at the header, and behind it; branches back */
 	double samples[VMP_GROUPS + 1];
 	double period;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * solutions.h - a chain's stationary state, of all groups of samples and without each: what
- * blocks' executions and times are, and how far the groups agree.
+ * blocks' executions and times are, how far the groups agree, and how far chance may be off.
  */
 #ifndef VMP_SOLUTIONS_H
 #define VMP_SOLUTIONS_H
