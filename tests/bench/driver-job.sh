@@ -27,10 +27,10 @@ end_guest()
 	wait "$GUEST_JOB"
 }
 
-# work NAME - the same work of both vCPUs, counted; no process begins or ends
+# work NAME - the same work of both vCPUs, counted; no process begins or ends; TIMES as much
 work()
 {
-	truth_start && say "$rounds" && hear && hear && truth_stop "$1.exact"
+	truth_start && say "$((rounds * ${TIMES:-1}))" && hear && hear && truth_stop "$1.exact"
 }
 
 agent_pid() { lab_ssh web01 systemctl show -p MainPID --value vmprof-agent; }
@@ -169,6 +169,7 @@ case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
+fact "parameters ROUNDS=$rounds TURNS=$turns PROCESSES=$processes SECONDS_EACH=$seconds PROCESS_TURNS=$process_turns GAPS='$gaps'"
 fact "machine $(. /etc/os-release; echo "$PRETTY_NAME"), Linux $(uname -r)"
 modprobe vmprof
 cp /proc/kallsyms /out/
@@ -178,23 +179,28 @@ trap 'echo "driver-job.sh: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 # shellcheck disable=SC2016
 in_guest 'exec 3> >(exec /opt/burn/burn-a -) 4> >(exec /opt/burn/burn-b -); while read -r rounds; do echo $rounds >&3; echo $rounds >&4; done'
 work warm
-# what all that runs is judged by, in turns: what host and guest do besides changes with time. 10000, 4000 and 1000 samples a second of 2.6 GHz
-# have fewer samples, and are known the less
-jobs=(none)
+# what all that runs is judged by, in turns: what host and guest do besides changes with time. 10000 and 4000 samples a second of 2.6 GHz
+# have fewer samples, and are known the less; at 1000, where something is to be held, the work is longer instead
+jobs=(none none-long)
 for period in 100000 260000 650000 2600000; do
 	jobs+=("vmprof $period" "perf-kvm $period")
 done
-# each turn begins two further: what changes while a turn lasts meets each of them, before and behind the run without a profiler
+# each turn begins three further: what changes while a turn lasts meets each of them, before and behind the run without a profiler
 for turn in $(seq "$turns"); do
 	for i in "${!jobs[@]}"; do
-		read -r recorder period <<< "${jobs[$(((i + 2 * turn) % ${#jobs[@]}))]}"
+		read -r recorder period <<< "${jobs[$(((i + 3 * turn) % ${#jobs[@]}))]}"
+		TIMES=1
+		case $recorder-$period in
+		none-long- | *-2600000) TIMES=16 ;;
+		esac
 		case $recorder in
-		none) work "none-$turn" ;;
+		none*) work "$recorder-$turn" ;;
 		vmprof) with_vmprof "vmprof-$period-$turn" --period "$period" ;;
 		perf-kvm) with_perf "perf-kvm-$period-$turn" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c "$period" ;;
 		esac
 	done
 done
+TIMES=1
 # the recorders' own part, with samples and with hardly any
 for turn in 1 2 3 4; do
 	DO=work_of with_vmprof "vmprof-process-$turn" --period 100000
@@ -206,6 +212,7 @@ with_vmprof vmprof-random-100000 --period 100000 --random
 with_vmprof vmprof-cpi-100000 --period 100000 --cpi
 for turn in 1 2 3 4; do
 	with_vmprof "vmprof-lbr-100000-$turn" --period 100000 --lbr any --no-cpi
+	with_vmprof "vmprof-lbr-default-100000-$turn" --period 100000 --lbr any
 	for preset in calls flow-from flow-to flow; do
 		with_vmprof "vmprof-lbr-$preset-100000-$turn" --period 100000 --lbr "$preset" --no-cpi
 	done

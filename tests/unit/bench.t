@@ -371,9 +371,11 @@ sums()
 }
 sums '1000000 2000000 5000 500 0 0 0' none-1
 sums '1000200 2000000 5000 500 0 0 0' none-2
+# 16 times as long
+sums '16001000 32000000 80000 8000 0 0 0' none-long-1 none-long-2
 sums '1001000 2000000 8500 1000 5 100000 100' vmprof-100000-1 perf-kvm-100000-1
 sums '1001000 2000000 9500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
-for name in {vmprof,perf-kvm}-{100000,260000,650000,2600000}-{1,2} vmprof-{random,cpi}-100000 vmprof-lbr{,-calls,-flow-from,-flow-to,-flow}-100000-{1,2} perf-{gh,g}-100000; do
+for name in {vmprof,perf-kvm}-{100000,260000,650000,2600000}-{1,2} vmprof-{random,cpi}-100000 vmprof-lbr{,-default,-calls,-flow-from,-flow-to,-flow}-100000-{1,2} perf-{gh,g}-100000; do
 	echo '4000 5' > "$tmp/run/$name.nmi"
 done
 echo '5000 5' > "$tmp/run/vmprof-100000-2.nmi"
@@ -382,16 +384,22 @@ for name in host-{perf,vmprof,perf-branches,vmprof-branches}-{1,2,3}; do
 done
 # took NAME MS - how long the work of a run took
 took() { echo "cpu 0 1000 $((1000 + 2600 * $2))" > "$tmp/run/$1.exact"; }
-for name in none {vmprof,perf-kvm}-{100000,260000,650000,2600000}; do
+for name in none {vmprof,perf-kvm}-{100000,260000,650000}; do
 	took $name-1 100; took $name-2 100
+done
+for name in none-long {vmprof,perf-kvm}-2600000; do
+	took $name-1 1600; took $name-2 1600
 done
 sums '1000100 2000000 5000 500 5 4000 4' vmprof-{random,cpi}-100000 vmprof-lbr-{calls,flow-from,flow-to,flow}-100000-{1,2} \
 	{vmprof,perf-kvm}-process-{1,2} perf-gh-100000 perf-g-100000
 # longer periods: none in either, but at 2600000 the turns differ in the host by a sample's 1000
-sums '1000100 2000000 7000 500 2 2000 2' {vmprof,perf-kvm}-{260000,650000}-{1,2} {vmprof,perf-kvm}-2600000-1
-sums '1000100 2000000 9000 500 2 2000 2' {vmprof,perf-kvm}-2600000-2
+sums '1000100 2000000 7000 500 2 2000 2' {vmprof,perf-kvm}-{260000,650000}-{1,2}
+sums '16001000 32000000 112000 8000 32 32000 32' {vmprof,perf-kvm}-2600000-1
+sums '16001000 32000000 144000 8000 32 32000 32' {vmprof,perf-kvm}-2600000-2
 sums '1000100 2000000 9000 2500 5 200000 100' vmprof-lbr-100000-1
 sums '1000100 2000000 9000 2500 5 201000 100' vmprof-lbr-100000-2
+sums '1000100 2000000 15000 4500 9 200500 100' vmprof-lbr-default-100000-1
+sums '1000100 2000000 15000 4500 9 200500 100' vmprof-lbr-default-100000-2
 sums '3000000 1 1 1 0 0 0' {process,thread}-{begin,end}-none
 sums '3060000 1 1 1 0 0 0' {process,thread}-{begin,end}-none-again
 sums '4230000 1 1 1 0 0 0' process-begin-module
@@ -413,7 +421,7 @@ for name in vmprof perf-kvm; do
 	printf 'FACT %s\n' "process-instructions $name-idle 1000" "process $name-idle 1000000000" "process-instructions $name-process-1 9000" "process $name-process-1 1000000000" \
 		"process-instructions $name-process-2 9010" "process $name-process-2 1000000000"
 done > "$tmp/run/facts"
-printf 'FACT %s\n' 'machine Debian GNU/Linux 13 (trixie), Linux 6.12.1+deb13-amd64' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 20' 'within 120' 'tsc-khz 2600' \
+printf 'FACT %s\n' "parameters ROUNDS=1 TURNS=2 PROCESSES=150 SECONDS_EACH=10 PROCESS_TURNS=2 GAPS='20 120'" 'machine Debian GNU/Linux 13 (trixie), Linux 6.12.1+deb13-amd64' 'ends-processes 150' 'ends-lost 0' 'processes-lost 0' 'processes-lost 0' 'collector vmprof-100000-1 30000 60 80' 'gap-store ext4' 'gap 20 200 0 796' 'gap 120 0 10 1985' 'within 20' 'within 120' 'tsc-khz 2600' \
 	'host-stored host-vmprof-1 9' 'host-stored host-vmprof-2 11' 'host-stored host-vmprof-3 10' \
 	'host-stored host-vmprof-branches-1 9' 'host-stored host-vmprof-branches-2 9' 'host-stored host-vmprof-branches-3 9' >> "$tmp/run/facts"
 # window NAME GUEST HOST MADE MS WAKES BYTES WRITES - of the processes; time without any has 1000 in the guest and 100 in the host a second
@@ -455,7 +463,8 @@ driver; [ $? = 1 ] && [ "$(head -n 1 "$tmp/err")" = 'driver: not held:' ]; ok $?
 has '| vmprof, 100000 | 176 +- 20 | 896 +- 100 | 1072 +- 80 | 1080 +- 80 |'
 has '| perf kvm record, 100000 | 180 +- 20 | 880 +- 100 | 1060 +- 80 | 1080 +- 80 |'
 has '| vmprof, period 100000 | 5 | 900 | 1000 +- 0 | 100 +- 0 | 0.09 +- 0.00 % | 0.45 +- 0.05 % |'
-has '| vmprof --lbr any (from and to, 288 bytes), period 100000 | 5 | 800 | 2005 +- 5 | 400 +- 0 | | |'
+has '| vmprof --lbr any --no-cpi (from and to, 288 bytes), period 100000 | 5 | 800 | 2005 +- 5 | 400 +- 0 | | |'
+has '| vmprof --lbr any, period 100000 of either | 9 | 800 | 2005 +- 0 | 444 +- 0 | | |'
 # what a process takes beside the same time without any, its error, and what of the agent goes with it
 has '| none, each 100 ms | 2.0 +- 0.0 | 3000 +- 0 | 200 +- 0 | 0.0 | 0.0 | 0 |'
 has '| none, one after the other | 20.0 +- 0.0 | 3000 +- 0 | 200 +- 0 | 0.0 | 0.0 | 0 |'
@@ -489,7 +498,9 @@ has "| cycles of a sample's path in the kernel, by the emulator's model of what 
 has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
 has "| the host module where no sample is taken, in a guest that reads its disk: instructions a #VMEXIT | 20, 2.0 % of the kernel's | | |"
 has "| the host module where no sample is taken, in that guest, with \`--lbr any\`: instructions a #VMEXIT | 40, 4.0 % of the kernel's | | |"
-has '| instructions a sample, path and collector, with the last branches (`--lbr any --no-cpi`; without that option instructions are sampled as well, and samples are twice as many): of the time at 1000 samples a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
+has '| instructions a sample, path and collector, with the last branches (`--lbr any --no-cpi`): of the time at 1000 samples of cycles a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
+# 9 samples where there are 5 of cycles
+has '| instructions a sample, path and collector, with the last branches (`--lbr any`: instructions are sampled as well): of the time at 1000 samples of cycles a second | 2449: 0.339 % | | with branches 0.2 % is not asked; it is above it |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| a sample of the host alone, all that ran more, with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 # as little as 600 instructions a second more than 0.2 % is not held
@@ -501,8 +512,8 @@ has "| slow-down at 1000 samples a second and pCPU, by all that ran more, with w
 has '| instructions a sample, from an NMI to its IRET alone, of the guest'"'"'s samples and the host'"'"'s | 900 | 800 | |'
 has '| instructions a sample, from an NMI to its IRET, of the host alone; with perf by `perf record -a` | 700 | 700 | |'
 # ... at the rate itself: of its turns, too
-has '| slow-down at 1000 samples a second and pCPU, by all that ran more, measured at that rate | 0.114 +- 0.035 % | 0.112 +- 0.035 % | |'
-has '| slow-down at 10000 samples a second and pCPU, by all that ran more, measured at that rate | 0.754 +- 0.038 % | 0.731 +- 0.038 % | |'
+has '| slow-down at 1000 samples a second and pCPU, by all that ran more, measured at that rate | 0.114 +- 0.038 % | 0.112 +- 0.038 % | 0.2 %: yes |'
+has '| slow-down at 10000 samples a second and pCPU, by all that ran more, measured at that rate | 0.754 +- 0.038 % | 0.731 +- 0.038 % |  |'
 has '| slow-down at 4000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.330 +- 0.025 % | 0.326 +- 0.025 % |  |'
 has '| slow-down at 10000 samples a second and pCPU, by all that ran more, scaled from period 100000 | 0.825 +- 0.062 % | 0.815 +- 0.062 % |  |'
 has '| agent, QEMU and collector, where 10 processes a second begin and end: in addition, measured where 2.0 do | 0.001 +- 0.000 % | has no agent | with 1000 samples 0.201 +- 0.000 % by parts, 0.083 +- 0.006 % by all that ran more: above 0.2 % |'
@@ -532,7 +543,7 @@ cp -r "$tmp/run" "$tmp/keep"
 # what comes by the clock: where a recorder's second run took 100 ms longer it did 1000 more in the guest and 5000 in the host, and one's without a profiler no more
 sums '1000200 2000000 5000 500 0 0 0' none-1
 sums '1002000 2000000 13500 1000 5 100000 100' vmprof-100000-2 perf-kvm-100000-2
-sums '1000100 2000000 7000 500 2 2000 2' {vmprof,perf-kvm}-2600000-2
+sums '16001000 32000000 112000 8000 32 32000 32' {vmprof,perf-kvm}-2600000-2
 took vmprof-100000-2 200
 took perf-kvm-100000-2 200
 # and a stop of the counters
@@ -548,7 +559,7 @@ sed -i 's/^FACT processes session-fast-2 200 10000 /FACT processes session-fast-
 driver
 has '| processes a second, one after the other, without the agent and in a session | 20.0 +- 0.0, 22.5 +- 2.5; the difference +2.5 +- 2.5 is not known, within two errors of none | | |'
 # one turn: no error is known, and what is to be held by it is neither
-rm "$tmp"/run/{none,{vmprof,perf-kvm}-{100000,260000,650000,2600000}}-2.sums "$tmp"/run/processes-{none,session}-*-2.{sums,exact}
+rm "$tmp"/run/{none,none-long,{vmprof,perf-kvm}-{100000,260000,650000,2600000}}-2.sums "$tmp"/run/processes-{none,session}-*-2.{sums,exact}
 driver
 has '| vmprof, 100000 | 196 +- - | 796 +- - | 992 +- - | 1000 +- - |'
 has '| session, one after the other | 20.0 +- - | 3850 +- - | 700 +- - | 4.0 | 0.5 | 2000 |'
