@@ -287,9 +287,11 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict_never(!!ghosts, 1, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
 
-/* By the samples that it has, or that it should have: none is passed over because it got too few */
+/* By the samples that it has, or that it should have: none is passed over because it got too few. What never ran has none: another question. */
 static int has_cpi(const struct join *j, const struct group *g)
 {
+	if (!(g->cycles_at + g->insns_at))
+		return 0;
 	return g->samples >= CPI_SAMPLES_MIN || g->cycles_at >= CPI_SAMPLES_MIN * j->model->pair.cycles;
 }
 
@@ -305,33 +307,63 @@ static int is_cpi_off(const struct join *j, const struct group *g)
 /*
  * Of two events' samples of a function, those of cycles are a binomial share,
  * whatever the function's share of the time is: that tests their ratio, CPI.
+ * Return: is it beyond sampling error?
  */
+static int judge_cpi_of(const struct join *j, const struct group *g, const char *name, double level)
+{
+	const double cycles = (double)g->cycles_at / (double)j->model->pair.cycles;
+	const double insns = (double)g->insns_at / (double)j->model->pair.instructions;
+	const double p = binomial_test(g->samples + g->insn_samples, g->samples, cycles / (cycles + insns));
+
+	printf("  %10.3f %8.3f %9" PRIu64 " %9" PRIu64 " %9.2g %15.3f  %s\n",
+	       (double)g->cycles_at / (double)g->insns_at, vmp_weigh_cpi(j->model, g->samples, g->insn_samples),
+	       g->samples, g->insn_samples, p, g->insns ? (double)g->cycles / (double)g->insns : 0, name);
+	return p < level || is_cpi_off(j, g);
+}
+
+/* All of a part of the guest, as if it were one function */
+static struct group whole_part(const struct join *j, const struct group *g, uint32_t nr, int part)
+{
+	struct group sum = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (part_of(j, &g[i]) != part)
+			continue;
+		sum.samples += g[i].samples;
+		sum.insn_samples += g[i].insn_samples;
+		sum.cycles += g[i].cycles;
+		sum.insns += g[i].insns;
+		sum.cycles_at += g[i].cycles_at;
+		sum.insns_at += g[i].insns_at;
+	}
+	return sum;
+}
+
+/* Of functions, and of all user code and all of the kernel: a program of many small functions has none with enough samples. */
 static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, double level)
 {
-	const struct vmp_weight *pair = &j->model->pair;
-	uint32_t i, n = 0, bad = 0;
+	uint32_t i, n = 0, parts = 0, bad = 0;
 	char function[160];
 
 	printf("  CPI: exact  sampled   samples  of insns    chance  by instruction  function\n");
 	for (i = 0; i < nr; i++) {
-		double cycles = (double)g[i].cycles_at / (double)pair->cycles;
-		double insns = (double)g[i].insns_at / (double)pair->instructions;
-		double p;
-
-		if (!has_cpi(j, &g[i]) || cycles + insns <= 0)
+		if (!has_cpi(j, &g[i]))
 			continue;
 		n++;
-		p = binomial_test(g[i].samples + g[i].insn_samples, g[i].samples, cycles / (cycles + insns));
-		bad += p < level || is_cpi_off(j, &g[i]);
-		printf("  %10.3f %8.3f %9" PRIu64 " %9" PRIu64 " %9.2g %15.3f  %s\n",
-		       (double)g[i].cycles_at / (double)g[i].insns_at,
-		       vmp_weigh_cpi(j->model, g[i].samples, g[i].insn_samples), g[i].samples,
-		       g[i].insn_samples, p, g[i].insns ? (double)g[i].cycles / (double)g[i].insns : 0,
-		       text(j, j->rows.v[g[i].row].function, function, sizeof(function)));
+		bad += (uint32_t)judge_cpi_of(j, &g[i], text(j, j->rows.v[g[i].row].function, function, sizeof(function)), level);
 	}
-	verdict(n && !bad, "CPI is exact within sampling error",
-		"%" PRIu32 " functions of %d samples or more, %" PRIu32 " beyond sampling error", n,
-		CPI_SAMPLES_MIN, bad);
+	for (i = 0; i < PARTS; i++) {
+		const struct group sum = whole_part(j, g, nr, (int)i);
+
+		if (!has_cpi(j, &sum))
+			continue;
+		parts++;
+		bad += (uint32_t)judge_cpi_of(j, &sum, i == USER ? "(all user code)" : "(all of the kernel)", level);
+	}
+	verdict(n + parts && !bad, "CPI is exact within sampling error",
+		"%" PRIu32 " functions of %d samples or more, and %" PRIu32 " of all user code and all of the kernel; %" PRIu32 " beyond sampling error",
+		n, CPI_SAMPLES_MIN, parts, bad);
 }
 
 /*
@@ -465,6 +497,7 @@ static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t 
 {
 	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog, i;
 
+	n += vmp_weigh_paired(j->model) ? PARTS : 0;
 	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
 		n += (uint32_t)has_cpi(j, &g[i]);
 	return n;
@@ -491,8 +524,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	       "two-sided binomial tests, family level %g\n", j->cycles, j->quiet_cycles, FAMILY_LEVEL);
 	print_exits(j);
 	judge_functions(j, g, nr, level, a->min);
-	/* a session for the host's blocks has few samples of each of the guest's functions */
-	if (vmp_weigh_paired(j->model) && (a->blocks || !a->host_blocks))
+	if (vmp_weigh_paired(j->model))
 		judge_cpi(j, g, nr, level);
 	judge_sides(j, period, level);
 	judge_samples(j, a);

@@ -3,7 +3,7 @@
 # make -j2 compiles C: short-lived processes of a large program. Then at 1 kHz, by fixed periods: the
 # kernel's share is right there, too; of few samples, since each takes millions of cycles, and each process has counts of its own.
 . /src/tests/truth/lib.sh
-truth_plan 4 $((TRUTH_QUESTIONS + 1))
+truth_plan 4 $((TRUTH_QUESTIONS + 2))
 TRUTH_TURNS=5
 
 truth_guest
@@ -15,7 +15,7 @@ all: $(patsubst %.i,%.s,$(wildcard *.i))
 	./cc1 -fpreprocessed -O2 -quiet $< -o $@
 END
 case_guest_run web01 'cd /opt/compile; while :; do ./make -s -j2 all; rm -f ./*.s; done'
-ok "a session" truth_session compile 5000 --period 150000 --random
+ok "a session" truth_session compile 5000 --period 150000 --random --cpi
 ok "a session without options" truth_session plain-compile 1500
 lab_ssh web01 'pkill -f "[w]hile :; do ./make"; pkill -x make' > /dev/null 2>&1
 case_report /out/compile.vmprof --group-by process

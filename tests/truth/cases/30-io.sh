@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Blocks of a disk, one by one and past the page cache: many exits, much VMM time. Then with branches, for the blocks of instructions of the host.
 . /src/tests/truth/lib.sh
-truth_plan 4 $((TRUTH_QUESTIONS + 2))
+truth_plan 4 $((TRUTH_QUESTIONS + 3))
 TRUTH_TURNS=8
 
 truth_guest
