@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# A storm of 2,000 short processes of 50 programs, which open a library while they run: all have
+# A storm of 2,000 short processes of 50 programs, begun in six ways, which open a library while they run: all have
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have.
 . /src/tests/lab/cases/common.sh
@@ -39,7 +39,7 @@ echo "# with the module: $(percent $((all - bad)) "$all") %"
 at_least "99.9 % of them have process, module and function" "$(percent $((all - bad)) "$all")" 99.9
 is "... and in the storm's own programs every function has a name" "$(user '(.function | startswith("sub_")) and (.module | test("^(child-[0-9]+|plugin.so)$"))')" 0
 [ "$bad" = 0 ] || case_json ".domains[0].rows[] | select(.side == \"guest_user\" and ($nameless)) | [.samples, .function, .module, .process] | tostring" | sed 's/^/# /'
-is "no event was lost" "$(case_events_lost)" 0
+never "no event was lost" "$(case_events_lost)"
 is "... and no list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy')" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 is "all 50 programs are there by name" \

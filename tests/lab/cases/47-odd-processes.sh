@@ -5,13 +5,13 @@
 # an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, with one that is prelinked, not position-independent; the
 # vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 55
+plan 61
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
 lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-fixed,plugin.so,second.so,prelinked.so} /opt/storm
-lab_ssh web01 'cd /opt/storm && for n in first second third swap prelinked bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
+lab_ssh web01 'cd /opt/storm && for n in first second third threads swap prelinked bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
 	cp odd odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
 # a program that only a container sees, in namespaces of its own, as another user
 lab_ssh web01 'cat > /opt/storm/container; chmod 755 /opt/storm/container' <<'END'
@@ -94,6 +94,8 @@ case_guest_run web01 'exec perl -e "getppid while time < $^T + 14"'
 ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
 ok "a library lies at the address that it was linked for" lab_ssh web01 '/opt/storm/odd-prelinked prelinked 8'
 lab_ssh web01 'pkill odd-bpf'
+threads=$(lab_ssh web01 '/opt/storm/odd-threads threads 8')
+at_least "many threads begin and end" "$threads" 200
 case_guest_run web01 'exec timeout 10 /opt/burn/now'
 ok "a program works at a fixed address" lab_ssh web01 '/opt/storm/odd-fixed plain 10'
 # a large module, then small ones, which may lie where it was; each lives until its names have been read
@@ -115,6 +117,7 @@ lab_ssh web01 'pkill -x "odd.*|only-here|rootless|memfd.*|[0-9]*" ; pkill odd; p
 case_report $f || bail "report"
 vmprof export -f json $f > /run/lab/export.json || bail "export"
 vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/places.json || bail "report by cgroup"
+vmprof report --json --group-by process,function,thread $f > /run/lab/threads.json || bail "report by thread"
 vmprof report --limit 12 $f 2>&1 | sed 's/^/# /'
 
 # samples FUNCTION - of user code
@@ -152,6 +155,16 @@ for nth in first second third; do
 	at_least "the $nth of a chain of programs" "$(of odd-$nth odd_${nth}_work)" 50
 	is "... in no other one's name" "$(process odd_${nth}_work)" odd-$nth
 done
+# in_thread FUNCTION NAME - samples of it in threads of that name
+in_thread() { jq -r "[.domains[0].rows[] | select(.process == \"odd-threads\" and .function == \"odd_$1_work\" and (.thread | startswith(\"$2 \"))) | .samples] | add // 0" /run/lab/threads.json; }
+# a thread has its process's name until it gives itself another
+for name in tick tock; do
+	all=$(of odd-threads odd_${name}_work)
+	at_least "threads of milliseconds, in the function of those named $name" "$all" 200
+	echo "# $(in_thread $name $name) of $all samples are in threads of that name, $(in_thread $name odd-threads) in unnamed ones"
+done
+never "none is in a thread of the other name" "$(($(in_thread tick tock) + $(in_thread tock tick)))"
+at_least "as many threads were seen" "$(jq '[.domains[0].rows[] | select(.process == "odd-threads").thread] | unique | length' /run/lab/threads.json)" 100
 for lib in plugin second; do
 	at_least "code of $lib.so" "$(of odd-swap storm_${lib}_work)" 100
 done
@@ -169,6 +182,7 @@ hashed() { case_json "[.domains[0].rows[] | select(.process == \"odd-$1\" and .m
 at_least "so has that of the next one" "$(hashed rmd160 rmd160)" 100
 at_least "... and of the one after it" "$(hashed wp512 wp512)" 100
 is "none has another one's" "$(($(hashed rmd160 wp512) + $(hashed wp512 rmd160)))" 0
-is "nothing was lost" "$(case_agent_lost)" 0
+never "no event was lost" "$(case_events_lost)"
+is "... and no list of mappings was in use, and left out" "$(case_json ".domains[0].agent.lost.maps_busy")" 0
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 finish

@@ -6,6 +6,7 @@
  *	odd deleted SECONDS	one whose file is gone (argv[0] is removed)
  *	odd shared SECONDS	a child that shares its parent's address space (CLONE_VM)
  *	odd plain SECONDS
+ *	odd threads SECONDS	threads that live for milliseconds, each in the function that it is named by
  *	odd-first chain SECONDS	three programs, of which each runs the next one
  *	odd swap SECONDS	two libraries that are loaded and unloaded in turns; 3: never at one place
  *	odd prelinked SECONDS	a library that was linked for an address of its own; 3: it lies elsewhere
@@ -18,6 +19,7 @@
 #include <libgen.h>
 #include <linux/bpf.h>
 #include <linux/if_alg.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -33,14 +35,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORK(name)							\
+#define WORK(name)	WORK_BY(name, 1000000)
+
+/* It looks at the clock when so many rounds are over */
+#define WORK_BY(name, rounds)						\
 __attribute__((noipa)) static void name(double seconds)			\
 {									\
 	double end = now() + seconds;					\
 	unsigned long i;						\
 									\
 	while (now() < end)						\
-		for (i = 0; i < 1000000; i++)				\
+		for (i = 0; i < (rounds); i++)				\
 			sum += i ^ sum;					\
 }
 
@@ -63,6 +68,33 @@ WORK(odd_shared_work)
 WORK(odd_first_work)
 WORK(odd_second_work)
 WORK(odd_third_work)
+WORK_BY(odd_tick_work, 10000)
+WORK_BY(odd_tock_work, 10000)
+
+static void *tick(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	if (!strcmp(name, "tick"))
+		odd_tick_work(0.003);
+	else
+		odd_tock_work(0.003);
+	return NULL;
+}
+
+/* Two at a time; the kernel uses their numbers again */
+static int threads(void)
+{
+	double end = now() + seconds;
+	unsigned int nr = 0;
+	pthread_t a, b;
+
+	for (; now() < end; nr += 2)
+		if (pthread_create(&a, NULL, tick, "tick") || pthread_create(&b, NULL, tick, "tock") ||
+		    pthread_join(a, NULL) || pthread_join(b, NULL))
+			return 1;
+	printf("%u\n", nr);
+	return 0;
+}
 
 static int share(void *arg)
 {
@@ -219,6 +251,8 @@ int main(int argc, char **argv)
 	seconds = atof(argv[2]);
 	if (!strcmp(argv[1], "memfd"))
 		return from_memory(argv);
+	if (!strcmp(argv[1], "threads"))
+		return threads();
 	if (!strcmp(argv[1], "chain"))
 		return chain(argv);
 	if (!strcmp(argv[1], "swap"))
