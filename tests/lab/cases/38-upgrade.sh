@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 30
+plan 40
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -24,7 +24,17 @@ in_guest rpm -i "/root/rpm/*.rpm" || bail "install"
 vmprof attach --domain web04 || bail "attach"
 ok "the agent runs" lab_wait 30 active
 
-# --- upgrade
+# --- upgrade, while a session runs
+f=/out/upgrade.vmprof
+rm -f $f
+agent_is() { vmprof status --json | jq -r ".domains[0].agent.$1"; }
+# heard GREETINGS - the agent that runs now has told who it is
+heard() { [ "$(agent_is hellos)" -ge "$1" ] && [ "$(agent_is state)" = running ]; }
+# run_as NAME - a program that works, under a name of its own
+run_as() { in_guest "cp /usr/bin/sha256sum /tmp/$1; timeout 4 /tmp/$1 /dev/zero; rm /tmp/$1"; }
+ok "a session begins" vmprof start --domain web04 --period 500us --output $f
+ok "... and hears the agent" lab_wait 60 heard 1
+run_as before
 before=$(pid)
 ok "upgrade to a higher release" in_guest rpm -U "/root/rpm2/*.rpm"
 is "... it is installed, alone" "$(installed)" "$kmod-2 $agent-2 "
@@ -32,11 +42,24 @@ ok "... the agent runs" lab_wait 30 active
 ok "... another process than before" test "$(pid)" != "$before"
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
+ok "... the session hears the new one" lab_wait 60 heard 2
+run_as after
 
 # --- erase
 ok "erase the module" in_guest rpm -e "$kmod"
 fails "... it is not loaded" loaded
 ok "... the agent runs without it" lab_wait 30 active
+ok "... and says so to the session" lab_wait 60 heard 3
+ok "which ends" vmprof stop
+case_report $f || bail "report"
+case_json '.domains[0].agent | del(.clock)' | tr -d '\n' | sed 's/^/# /'; echo
+# of PROCESS - samples of its user code
+of() { case_json "[.domains[0].rows[] | select(.process == \"$1\" and .side == \"guest_user\") | .samples] | add // 0"; }
+at_least "before the upgrade a program has its name" "$(of before)" 100
+at_least "... and behind it" "$(of after)" 100
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
+is "the report says that the module was missing at the end" "$(case_json .domains[0].agent.without_module)" true
+is "no sample was lost" "$(case_json .losses.driver.total)" 0
 ok "erase the agent" in_guest rpm -e $agent
 state > /run/lab/after.txt
 is "... nothing is left: no file, no user" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
