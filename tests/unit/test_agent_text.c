@@ -15,11 +15,25 @@
 
 #include "agent_msg.h"
 #include "guest-agent/daemon/ksyms.c"
+static uint32_t module_version;	/* of the device, if it is opened */
+static int module_fd;
+
+static int module_open(const char *path, int flags)
+{
+	if (strcmp(path, "/dev/" VMPG_DEVICE_NAME))
+		return open(path, flags);
+	return module_fd = open("/dev/null", flags);
+}
+
 /* The module of a kernel with made code at one address */
 static int module_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct vmpg_symbol *symbol = arg;
 
+	if (request == VMPG_IOC_QUERY) {
+		*(struct vmpg_query *)arg = (struct vmpg_query){ .version = module_version };
+		return 0;
+	}
 	if (fd != 3 || request != VMPG_IOC_SYMBOL || symbol->address != 0xffffffffc0200100) {
 		errno = ENOENT;
 		return -1;
@@ -28,8 +42,10 @@ static int module_ioctl(int fd, unsigned long request, void *arg)
 	return 0;
 }
 #define ioctl module_ioctl
+#define open(path, flags) module_open(path, flags)
 #include "guest-agent/daemon/module.c"
 #undef ioctl
+#undef open
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/procfs.c"
@@ -114,6 +130,23 @@ static void test_ksyms_made(void **state)
 				  "ffffffffc0200100 t ftrace_trampoline\t[__builtin__ftrace]\t1234\n");
 	assert_int_equal(bytes, strlen(text));
 	free(text);
+}
+
+/* One that an upgrade left loaded is not spoken to, and not kept open */
+static void test_module_version(void **state)
+{
+	int fd = -1;
+
+	(void)state;
+	module_version = VMPG_UAPI_VERSION;
+	assert_int_equal(vmp_module_open(&fd), 0);
+	assert_int_equal(fd, module_fd);
+	close(fd);
+	module_version = VMPG_UAPI_VERSION - 1;
+	assert_int_equal(vmp_module_open(&fd), -EPROTO);
+	assert_int_equal(fcntl(module_fd, F_GETFD), -1);
+	module_version = VMPG_UAPI_VERSION + 1;
+	assert_int_equal(vmp_module_open(&fd), -EPROTO);
 }
 
 static uint64_t modules_of(const char *text)
@@ -506,7 +539,7 @@ int main(void)
 		cmocka_unit_test(test_ksyms),
 		cmocka_unit_test(test_ksyms_made),
 		cmocka_unit_test(test_ksyms_long),
-		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_module_version),
 		cmocka_unit_test(test_ksyms_empty),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_stat), cmocka_unit_test(test_is_over), cmocka_unit_test(test_place),
