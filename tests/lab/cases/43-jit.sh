@@ -27,7 +27,7 @@ ok "one lives still" lab_ssh web01 'pgrep -f "[j]it steady"'
 fails "the other has ended" lab_ssh web01 'pgrep -f "[j]it ended"'
 fails "... and one of those with a jitdump file" lab_ssh web01 'pgrep -f "[j]it past"'
 ok "stop" vmprof stop
-lab_ssh web01 'pkill -x jit; rm -f /tmp/perf-*.map /tmp/jit-*.dump'
+lab_ssh web01 'pkill -9 -x jit; rm -f /tmp/perf-*.map /tmp/jit-*.dump'
 case_report $f || bail "report"
 echo "# $(case_json '.domains[0].unresolved.anonymous') samples of code that nobody named"
 vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
