@@ -81,7 +81,7 @@ static void *tick(void *name)
 	return NULL;
 }
 
-/* Two at a time; the kernel uses their numbers again */
+/* Two at a time, until the time is over */
 static int threads(void)
 {
 	double end = now() + seconds;
