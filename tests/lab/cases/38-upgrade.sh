@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 38
+plan 40
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -59,7 +59,8 @@ case_json '.domains[0].agent | del(.clock)' | tr -d '\n' | sed 's/^/# /'; echo
 of() { case_json "[.domains[0].rows[] | select(.process == \"$1\" and .side == \"guest_user\") | .samples] | add // 0"; }
 at_least "before the upgrade a program has its name" "$(of before)" 100
 at_least "... and behind it" "$(of after)" 100
-echo "# $(case_wrong_process) samples are in code that its process has not mapped, as far as was told: of the time between two agents"
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
+is "the report says that the module was missing at the end" "$(case_json .domains[0].agent.without_module)" true
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
 ok "erase the agent" in_guest rpm -e $agent
 state > /run/lab/after.txt
