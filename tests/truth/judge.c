@@ -52,6 +52,7 @@
 #define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 43 were, of a guest alone on a pCPU */
+#define CPI_SESSION_MIN	20000	/* with so many samples some function has its own */
 #define CPI_ERRORS	6	/* so many standard errors may the CPI that reports have be off; of chance alone the binomial test asks */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
@@ -344,6 +345,7 @@ static struct group whole_part(const struct join *j, const struct group *g, uint
 static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, double level)
 {
 	uint32_t i, n = 0, parts = 0, bad = 0;
+	uint64_t samples = 0;
 	char function[160];
 
 	printf("  CPI: exact  sampled   samples  of insns    chance  by instruction  function\n");
@@ -356,12 +358,13 @@ static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, 
 	for (i = 0; i < PARTS; i++) {
 		const struct group sum = whole_part(j, g, nr, (int)i);
 
+		samples += sum.samples;
 		if (!has_cpi(j, &sum))
 			continue;
 		parts++;
 		bad += (uint32_t)judge_cpi_of(j, &sum, i == USER ? "(all user code)" : "(all of the kernel)", level);
 	}
-	verdict(n + parts && !bad, "CPI is exact within sampling error",
+	verdict(parts && (n || samples < CPI_SESSION_MIN) && !bad, "CPI is exact within sampling error",
 		"%" PRIu32 " functions of %d samples or more, and %" PRIu32 " of all user code and all of the kernel; %" PRIu32 " beyond sampling error",
 		n, CPI_SAMPLES_MIN, parts, bad);
 }
