@@ -383,12 +383,10 @@ static int judge_them(char *options)
 #define OPTIONS "--steal 77 --blocks 1"
 #define ASKED	28
 
-/* Of these options, of which one about steal is there always. Where the host's blocks alone are asked about, CPI is not. */
+/* Of these options, of which one about steal is there always */
 static int to_be_asked(const char *options)
 {
-	const int blocks = !!strstr(options, "--blocks"), host = !!strstr(options, "--host-blocks");
-
-	return ASKED - !blocks - (host && !blocks) + !!strstr(options, "--behind") + !!strstr(options, "--neighbours");
+	return ASKED - !strstr(options, "--blocks") + !!strstr(options, "--behind") + !!strstr(options, "--neighbours");
 }
 
 static void all_yes(const char *options)
