@@ -30,6 +30,8 @@ void vmp_space_deinit(struct vmp_space *s)
 	vmp_vec_free(&s->images);
 	vmp_vec_free(&s->spans);
 	vmp_vec_free(&s->agains);
+	vmp_vec_free(&s->orphans);
+	vmp_hash_free(&s->last_orphan);
 	vmp_hash_free(&s->by_cr3);
 	vmp_hash_free(&s->live);
 }
@@ -41,6 +43,8 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
 	if (s->epochs.nr && s->epochs.v[s->epochs.nr - 1].begin > begin_tsc)
 		e.begin = s->epochs.v[s->epochs.nr - 1].begin;
 	vmp_hash_free(&s->live);
+	vmp_hash_free(&s->last_orphan);
+	vmp_vec_free(&s->orphans);
 	s->swapper = VMP_NONE;
 	s->last_tsc = 0;
 	return vmp_vec_push(&s->epochs, e);
@@ -128,6 +132,38 @@ static uint64_t last_heard(const struct vmp_space *s, uint32_t proc, uint64_t ts
 	return heard < s->agains.nr ? s->agains.v[heard].last_tsc : tsc;
 }
 
+/* @tgid is told of now, if ever: those that it forked before wait no longer.  Return: the last of them, or VMP_NONE. */
+static uint32_t take_orphans(struct vmp_space *s, uint32_t tgid)
+{
+	uint32_t *i = vmp_hash_find(&s->last_orphan, tgid), last = VMP_NONE;
+
+	if (i) {
+		last = *i;
+		*i = VMP_NONE;
+	}
+	return last;
+}
+
+static int add_orphan(struct vmp_space *s, uint32_t ppid, uint32_t image)
+{
+	struct vmp_orphan o = { .image = image, .next = take_orphans(s, ppid) };
+
+	if (vmp_vec_push(&s->orphans, o) || vmp_hash_set(&s->last_orphan, ppid, s->orphans.nr - 1))
+		return -ENOMEM;
+	return 0;
+}
+
+/* What was forked while @image ran, which nobody had told of, has its mappings. */
+static void adopt(struct vmp_space *s, uint32_t orphan, uint32_t image)
+{
+	for (; orphan != VMP_NONE; orphan = s->orphans.v[orphan].next) {
+		struct vmp_image *im = &s->images.v[s->orphans.v[orphan].image];
+
+		if (im->fork_tsc >= s->images.v[image].begin)
+			im->parent = image;
+	}
+}
+
 static int new_proc(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t begin, uint32_t *out)
 {
 	struct vmp_proc p = {
@@ -140,6 +176,7 @@ static int new_proc(struct vmp_space *s, const struct vmp_space_event *ev, uint6
 	/* Its exit was lost: two processes never share a number. */
 	if (old != VMP_NONE)
 		end_proc(s, old, last_heard(s, old, ev->tsc));
+	take_orphans(s, ev->tgid);
 	if (s->images.nr >= s->images_max)
 		return -ENOSPC;
 	if (vmp_vec_push(&s->procs, p) || vmp_hash_set(&s->live, ev->tgid, s->procs.nr - 1))
@@ -179,7 +216,7 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
  */
 static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t cr3, uint32_t *image)
 {
-	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3);
+	uint32_t proc = live_proc(s, ev->tgid), owner = latest_owner(s, cr3), orphan = VMP_NONE;
 	uint64_t begin = epoch(s)->begin, end = ev->tsc;
 	int err;
 
@@ -205,6 +242,7 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 		s->repaired++;
 	}
 	if (proc == VMP_NONE) {
+		orphan = take_orphans(s, ev->tgid);
 		err = new_proc(s, ev, begin, &proc);
 		if (err)
 			return err;
@@ -212,6 +250,7 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 	err = new_image(s, proc, cr3, begin, end, ev->comm, image);
 	if (err)
 		return err;
+	adopt(s, orphan, *image);
 	if (ev->type == VMPROF_MSG_PROC)
 		s->images.v[*image].told = ev->tsc;
 	return begin_span(s, cr3, begin, *image);
@@ -273,6 +312,11 @@ static int on_fork(struct vmp_space *s, const struct vmp_space_event *ev, uint64
 	if (from != VMP_NONE)
 		s->images.v[image].cgroup = s->images.v[from].cgroup;
 	place(s, image, ev);
+	if (from == VMP_NONE) {
+		err = add_orphan(s, ev->ppid, image);
+		if (err)
+			return err;
+	}
 	shared = cr3 && from != VMP_NONE && s->images.v[from].cr3 == cr3;
 	s->images.v[image].parent = from;
 	s->images.v[image].fork_tsc = shared ? UINT64_MAX : ev->tsc;

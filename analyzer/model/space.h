@@ -61,6 +61,12 @@ struct vmp_proc {
 	uint64_t end;		/* UINT64_MAX while it lives */
 };
 
+/* Forked by a process that nobody had told of: a snapshot tells of one after the other */
+struct vmp_orphan {
+	uint32_t image;
+	uint32_t next;		/* orphan of the same process before it, or VMP_NONE */
+};
+
 /* The agent began anew within a boot: what happened in between was not told */
 struct vmp_again {
 	uint32_t epoch;
@@ -90,6 +96,8 @@ struct vmp_space {
 	VMP_VEC(struct vmp_cr3_spans) spans;
 	struct vmp_hash by_cr3;		/* CR3 -> spans */
 	struct vmp_hash live;		/* tgid -> proc, of the current epoch */
+	struct vmp_hash last_orphan;	/* tgid that nobody told of yet -> the last one it forked, or VMP_NONE */
+	VMP_VEC(struct vmp_orphan) orphans;	/* of the current epoch */
 	VMP_VEC(struct vmp_again) agains;
 	uint64_t last_tsc;		/* latest event of the current epoch */
 	uint32_t told;			/* processes before this one: none lives opaque */

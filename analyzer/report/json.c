@@ -319,11 +319,13 @@ static void agent(FILE *out, const struct vmp_model *m, uint32_t index)
 	number(out, "frames", vm->frames);
 	number(out, "bad_frames", vm->bad_frames);
 	number(out, "events", vm->nr_events);
-	if (vmp_machine_without_module(vm)) {
-		fputs("\"without_module\":true,", out);
+	if (vmp_machine_without_module(vm) || vm->no_module) {
+		fprintf(out, "\"%s\":true,", vmp_machine_without_module(vm) ? "without_module" : "went_on_without_module");
 		text(out, "without_module_why", vmp_no_module_text(why, vm->no_module, vm->module_error));
 		if (vm->no_module & VMPROF_HELLO_NO_PERF)
 			fputs("\"without_perf\":true,", out);
+	}
+	if (vmp_machine_without_module(vm)) {
 		number(out, "inferred_address_spaces", vm->infer.learned);
 		number(out, "contradicted_address_spaces", vm->infer.contradicted);
 	}

@@ -382,6 +382,10 @@ static void test_later_without_module(void **state)
 	assert_int_equal(model->vms.v[0].hellos, 2);
 	profiled_text(vmp_render_text);
 	gen_says(output, "the agent went on without its module, it did not start: ");
+	profiled_text(vmp_render_json);
+	gen_says(output, "\"went_on_without_module\":true,\"without_module_why\":\"it did not start: ");
+	gen_says_not(output, "\"without_module\":");
+	gen_says_not(output, "inferred");
 }
 
 static void test_report_says_so(void **state)

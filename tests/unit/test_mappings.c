@@ -127,6 +127,56 @@ static void test_maps_through_fork_and_exit(void **state)
 	assert_int_equal(of_function("web01", "[told-at-exit.so+0x1000]", NULL), 4);
 }
 
+/*
+ * A snapshot tells of one process after the other: what is forked meanwhile by one of whom nobody told yet has its mappings, too, if
+ * that one still runs what it ran then.  Another one of the same number is not its parent.
+ */
+static void test_forked_before_its_parent_was_told(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_FORK, 1600, CR3_B, 20, 10, 0, "app");
+	gen_proc(&g, VMPROF_MSG_FORK, 1650, CR3_B + 0x10000, 21, 10, 0, "app");
+	gen_proc(&g, VMPROF_MSG_FORK, 1700, CR3_C, 40, 30, 0, "sh");
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 2000, CR3_A, 10, PROG, 100, "/usr/bin/app");
+	start_program(2100, CR3_A + 0x10000, 30, "other");
+	gen_map(&g, 2200, CR3_A + 0x10000, 30, PROG, 101, "/usr/bin/other");
+	gen_guest(&g, GEN_VM, 1610, CR3_B, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 1660, CR3_B + 0x10000, 3, CODE, 2);
+	gen_guest(&g, GEN_VM, 2300, CR3_C, 3, CODE, 4);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(of_function("web01", "[app+0x1000]", "app"), 3);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 4);
+	run(VMP_BY_PROCESS);
+	assert_int_equal(of_process("web01", "app", 20), 1);
+	assert_int_equal(of_process("web01", "app", 21), 2);
+}
+
+/* Its number was another's when that one forked: an exec of whom nobody had told, and one whose CR3 had an owner until later */
+static void test_parent_was_another(void **state)
+{
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	start_program(1550, CR3_A, 11, "first");
+	gen_proc(&g, VMPROF_MSG_FORK, 1600, CR3_B, 20, 10, 0, "app");
+	gen_proc(&g, VMPROF_MSG_FORK, 1600, CR3_C, 40, 30, 0, "sh");
+	gen_exit(&g, 1800, CR3_A, 11, "first", 0x400000, 0x500000, 99, "/usr/bin/first");
+	gen_proc(&g, VMPROF_MSG_PROC, 2000, CR3_A, 10, 1, 0, "later");
+	gen_map(&g, 2000, CR3_A, 10, PROG, 100, "/usr/bin/later");
+	gen_proc(&g, VMPROF_MSG_EXEC, 2000, CR3_A + 0x10000, 30, 1, 0, "exec");
+	gen_map(&g, 2000, CR3_A + 0x10000, 30, PROG, 101, "/usr/bin/exec");
+	gen_proc(&g, VMPROF_MSG_EXIT, 2100, CR3_A + 0x10000, 30, 1, VMPROF_PROC_LAST | VMPROF_PROC_NO_MAPS, "exec");
+	gen_proc(&g, VMPROF_MSG_PROC, 2200, CR3_A + 0x20000, 30, 1, 0, "third");
+	gen_map(&g, 2200, CR3_A + 0x20000, 30, PROG, 102, "/usr/bin/third");
+	gen_guest(&g, GEN_VM, 2300, CR3_B, 3, CODE, 1);
+	gen_guest(&g, GEN_VM, 2300, CR3_C, 3, CODE, 2);
+	finish();
+	run(VMP_BY_FUNCTION);
+	assert_int_equal(domain("web01")->why[VMP_WHY_NO_MAP], 3);
+}
+
 /* An exit whose list of mappings could not be read takes nothing from what was told as it was mapped; what was told only there is not known. */
 static void test_exit_without_maps(void **state)
 {
@@ -283,7 +333,8 @@ static void test_written_over_and_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit), T(test_exit_without_maps),
+		T(test_maps_in_time), T(test_another_library_at_its_place), T(test_five_levels), T(test_map_flood), T(test_maps_through_fork_and_exit), T(test_forked_before_its_parent_was_told),
+		T(test_parent_was_another), T(test_exit_without_maps),
 		T(test_maps_after_exec), T(test_written_over), T(test_written_over_and_over), T(test_kernel), T(test_no_agent),
 	};
 
