@@ -36,32 +36,24 @@
 #include <string.h>
 
 #include "binomial.h"
+#include "group.h"
 #include "join.h"
 #include "judge_blocks.h"
+#include "judge_cpi.h"
 #include "judge_host.h"
 #include "judge_periods.h"
 #include "report/exits.h"
-#include "util/text.h"
 #include "verdict.h"
 
 #define FAMILY_LEVEL	1e-4
 #define SAMPLES_MIN	2000	/* in the guest; fewer say too little, if --min does not */
-#define CPI_SAMPLES_MIN	1000	/* of a function, that its CPI be judged */
 #define LEFT_MAX	10000	/* of so many samples of the guest one may have come with another #VMEXIT: "sti; hlt" ends so */
 #define ENTRIES_MAX	500	/* of so many exits one may be on the way into the guest by the sample alone, or the overflow */
 #define KNOWN_MIN	99	/* per cent of user code's samples, and of the kernel's: a name that neither side knows is no difference between them */
 #define TASKS_MIN	99	/* per cent of them with a task; the window is behind what the agents tell at first */
 #define HELD_MAX	50	/* per cent of the host's samples whose interrupt had to wait: 43 were, of a guest alone on a pCPU */
-#define CPI_SESSION_MIN	20000	/* with so many samples some function has its own */
-#define CPI_ERRORS	6	/* so many standard errors may the CPI that reports have be off; of chance alone the binomial test asks */
 #define FUNCTION_OFF	0.01	/* of the hottest function, where periods are fixed: it is no fault ... */
 #define FUNCTION_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
-
-/* Of functions that share code: the sum, named after the largest */
-struct group {
-	uint32_t row;
-	uint64_t cycles_at, insns_at, insns, cycles, samples, insn_samples;
-};
 
 struct asked {
 	uint64_t min;		/* guest samples */
@@ -81,55 +73,6 @@ struct asked {
 	uint64_t moved;		/* residences on either side of a move of the guest's clock */
 };
 
-static int by_cycles(const void *pa, const void *pb)
-{
-	const struct group *a = pa, *b = pb;
-
-	return a->cycles_at > b->cycles_at ? -1 : a->cycles_at < b->cycles_at;
-}
-
-static uint32_t top(const struct join *j, uint32_t row)
-{
-	while (j->rows.v[row].group != row)
-		row = j->rows.v[row].group;
-	return row;
-}
-
-/* One group for each row; those of rows that joined another are empty */
-static struct group *make_groups(const struct join *j, uint32_t *nr)
-{
-	struct group *g = calloc(j->rows.nr ? j->rows.nr : 1, sizeof(*g));
-	uint32_t i;
-
-	if (!g)
-		return NULL;
-	for (i = 0; i < j->rows.nr; i++)
-		g[i].row = i;
-	for (i = 0; i < j->rows.nr; i++) {
-		const struct join_row *r = &j->rows.v[i];
-		struct group *to = &g[top(j, i)];
-
-		if (r->cycles_at > j->rows.v[to->row].cycles_at)
-			to->row = i;
-		to->cycles_at += r->cycles_at;
-		to->cycles += r->cycles;
-		to->insns += r->insns;
-		to->insns_at += r->insns_at;
-		to->samples += r->samples;
-		to->insn_samples += r->insn_samples;
-	}
-	qsort(g, j->rows.nr, sizeof(*g), by_cycles);
-	*nr = j->rows.nr;
-	return g;
-}
-
-static const char *text(const struct join *j, uint32_t string, char *buf, size_t size)
-{
-	const char *s = vmp_model_name(j->model, string);
-
-	return vmp_text(buf, size, s, strlen(s));
-}
-
 static void print_group(const struct join *j, const struct group *g, uint64_t cycles,
 			uint64_t samples, double p)
 {
@@ -141,9 +84,9 @@ static void print_group(const struct join *j, const struct group *g, uint64_t cy
 	       100.0 * (double)g->samples / (double)samples, g->samples,
 	       (double)samples * (double)g->cycles_at / (double)cycles, p,
 	       g->insns ? (double)g->cycles / (double)g->insns : 0,
-	       text(j, r->function, function, sizeof(function)),
-	       text(j, r->module, module, sizeof(module)),
-	       text(j, r->comm, comm, sizeof(comm)));
+	       group_text(j, r->function, function, sizeof(function)),
+	       group_text(j, r->module, module, sizeof(module)),
+	       group_text(j, r->comm, comm, sizeof(comm)));
 }
 
 /* Functions of enough weight */
@@ -162,19 +105,12 @@ struct part {
 	uint64_t rest_cycles, rest_samples;	/* of functions that are not judged */
 };
 
-enum { USER, KERNEL, PARTS };
-
-static int part_of(const struct join *j, const struct group *g)
-{
-	return j->rows.v[g->row].kind == VMP_KIND_GUEST_KERNEL ? KERNEL : USER;
-}
-
 static void make_parts(const struct join *j, const struct group *g, uint32_t nr, uint32_t n, struct part *parts)
 {
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
-		struct part *part = &parts[part_of(j, &g[i])];
+		struct part *part = &parts[group_part(j, &g[i])];
 
 		part->cycles += g[i].cycles_at;
 		part->samples += g[i].samples;
@@ -268,7 +204,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	samples = parts[USER].samples + parts[KERNEL].samples;
 	printf("   exact %%  sampled   samples   expected    chance    CPI  function\n");
 	for (i = 0; i < n; i++) {
-		double p = chance_within(part_of(j, &g[i]), parts, g[i].cycles_at, g[i].samples, lost);
+		double p = chance_within(group_part(j, &g[i]), parts, g[i].cycles_at, g[i].samples, lost);
 
 		bad += p < level;
 		print_group(j, &g[i], cycles, samples, p);
@@ -288,87 +224,6 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict_never(!!ghosts, 1, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }
 
-/* By the samples that it has, or that it should have: none is passed over because it got too few. What never ran has none: another question. */
-static int has_cpi(const struct join *j, const struct group *g)
-{
-	if (!(g->cycles_at + g->insns_at))
-		return 0;
-	return g->samples >= CPI_SAMPLES_MIN || g->cycles_at >= CPI_SAMPLES_MIN * j->model->pair.cycles;
-}
-
-/* Is the CPI that reports have further off than its samples explain? */
-static int is_cpi_off(const struct join *j, const struct group *g)
-{
-	const double cpi = vmp_weigh_cpi(j->model, g->samples, g->insn_samples);
-	const double off = cpi * (double)g->insns_at / (double)g->cycles_at - 1;
-
-	return !(fabs(off) <= CPI_ERRORS * sqrt(1 / (double)g->samples + 1 / (double)g->insn_samples));
-}
-
-/*
- * Of two events' samples of a function, those of cycles are a binomial share,
- * whatever the function's share of the time is: that tests their ratio, CPI.
- * Return: is it beyond sampling error?
- */
-static int judge_cpi_of(const struct join *j, const struct group *g, const char *name, double level)
-{
-	const double cycles = (double)g->cycles_at / (double)j->model->pair.cycles;
-	const double insns = (double)g->insns_at / (double)j->model->pair.instructions;
-	const double p = binomial_test(g->samples + g->insn_samples, g->samples, cycles / (cycles + insns));
-
-	printf("  %10.3f %8.3f %9" PRIu64 " %9" PRIu64 " %9.2g %15.3f  %s\n",
-	       (double)g->cycles_at / (double)g->insns_at, vmp_weigh_cpi(j->model, g->samples, g->insn_samples),
-	       g->samples, g->insn_samples, p, g->insns ? (double)g->cycles / (double)g->insns : 0, name);
-	return p < level || is_cpi_off(j, g);
-}
-
-/* All of a part of the guest, as if it were one function */
-static struct group whole_part(const struct join *j, const struct group *g, uint32_t nr, int part)
-{
-	struct group sum = { 0 };
-	uint32_t i;
-
-	for (i = 0; i < nr; i++) {
-		if (part_of(j, &g[i]) != part)
-			continue;
-		sum.samples += g[i].samples;
-		sum.insn_samples += g[i].insn_samples;
-		sum.cycles += g[i].cycles;
-		sum.insns += g[i].insns;
-		sum.cycles_at += g[i].cycles_at;
-		sum.insns_at += g[i].insns_at;
-	}
-	return sum;
-}
-
-/* Of functions, and of all user code and all of the kernel: a program of many small functions has none with enough samples. */
-static void judge_cpi(const struct join *j, const struct group *g, uint32_t nr, double level)
-{
-	uint32_t i, n = 0, parts = 0, bad = 0;
-	uint64_t samples = 0;
-	char function[160];
-
-	printf("  CPI: exact  sampled   samples  of insns    chance  by instruction  function\n");
-	for (i = 0; i < nr; i++) {
-		if (!has_cpi(j, &g[i]))
-			continue;
-		n++;
-		bad += (uint32_t)judge_cpi_of(j, &g[i], text(j, j->rows.v[g[i].row].function, function, sizeof(function)), level);
-	}
-	for (i = 0; i < PARTS; i++) {
-		const struct group sum = whole_part(j, g, nr, (int)i);
-
-		samples += sum.samples;
-		if (!has_cpi(j, &sum))
-			continue;
-		parts++;
-		bad += (uint32_t)judge_cpi_of(j, &sum, i == USER ? "(all user code)" : "(all of the kernel)", level);
-	}
-	verdict(parts && (n || samples < CPI_SESSION_MIN) && !bad, "CPI is exact within sampling error",
-		"%" PRIu32 " functions of %d samples or more, and %" PRIu32 " of all user code and all of the kernel; %" PRIu32 " beyond sampling error",
-		n, CPI_SAMPLES_MIN, parts, bad);
-}
-
 /*
  * The time of the user code's hottest function: its samples, a period each, beside its exact cycles.
  * @named: What it has to be; NULL: whichever it is.
@@ -382,12 +237,12 @@ static const char *judge_hottest(const struct join *j, const struct group *g, ui
 	char function[160];
 	uint32_t i;
 
-	for (i = 0; i + 1 < nr && part_of(j, &g[i]) != USER; i++)
+	for (i = 0; i + 1 < nr && group_part(j, &g[i]) != USER; i++)
 		;
 	sampled = (double)(g[i].samples * period);
 	error = 1 / sqrt((double)g[i].samples);
 	off = sampled / (double)g[i].cycles_at - 1;
-	text(j, j->rows.v[g[i].row].function, function, sizeof(function));
+	group_text(j, j->rows.v[g[i].row].function, function, sizeof(function));
 	verdict(g[i].samples && fabs(off) <= allowed + FUNCTION_ERRORS * error && (!named || !strcmp(function, named)),
 		"the hottest function's time is exact",
 		"%s: %.0f cycles sampled, %" PRIu64 " exact, %+.2f %% (to %g %% and %g standard errors of %.2f %%)",
@@ -498,12 +353,9 @@ static void judge_behind(const struct exact *x, double most)
 static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
 			  const struct asked *a)
 {
-	uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog, i;
+	const uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog;
 
-	n += vmp_weigh_paired(j->model) ? PARTS : 0;
-	for (i = 0; vmp_weigh_paired(j->model) && i < nr; i++)
-		n += (uint32_t)has_cpi(j, &g[i]);
-	return n;
+	return n + (vmp_weigh_paired(j->model) ? judge_cpi_tests(j, g, nr) : 0);
 }
 
 /* @hottest: of user code, where blocks are asked about.  Return: 0, or 2: there is nothing to judge. */
@@ -514,7 +366,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	uint32_t nr, i;
 	double level;
 
-	g = make_groups(j, &nr);
+	g = groups_make(j, &nr);
 	if (!g || !period || !j->cycles) {
 		fprintf(stderr, "judge: nothing was counted, or the capture has no period\n");
 		free(g);

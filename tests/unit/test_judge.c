@@ -506,6 +506,33 @@ static void test_cpi(void **state)
 	only("CPI is exact within sampling error", OPTIONS);
 }
 
+/* Of many samples some function has a thousand, or CPI is not judged as it could be: all user code is not enough then */
+static void test_cpi_of_small_functions(void **state)
+{
+	struct join_row row = { .kind = VMP_KIND_GUEST_USER };
+	struct vmp_model *m = calloc(1, sizeof(*m));
+	struct group small[22];
+	struct join j = { .model = m };
+	unsigned int i;
+
+	(void)state;
+	assert_non_null(m);
+	m->pair.cycles = PERIOD;
+	m->pair.instructions = INSN_PERIOD;
+	assert_int_equal(vmp_vec_push(&j.rows, row), 0);
+	for (i = 0; i < 22; i++)
+		small[i] = (struct group){ .cycles_at = 950 * PERIOD, .insns_at = 950 * INSN_PERIOD, .samples = 950, .insn_samples = 950 };
+	noes = 0;
+	judge_cpi(&j, small, 21, 1e-6);
+	assert_int_equal(noes, 0);
+	assert_int_equal(judge_cpi_tests(&j, small, 21), PARTS);
+	judge_cpi(&j, small, 22, 1e-6);
+	assert_int_equal(noes, 1);
+	assert_string_equal(said_no[0], "CPI is exact within sampling error");
+	vmp_vec_free(&j.rows);
+	free(m);
+}
+
 static void test_sides(void **state)
 {
 	(void)state;
@@ -1147,6 +1174,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ghost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cpi, setup, teardown),
+		cmocka_unit_test(test_cpi_of_small_functions),
 		cmocka_unit_test_setup_teardown(test_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_orphan, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_side, setup, teardown),
