@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that does nothing. Then a task of the host runs on the pCPU of a vCPU that sleeps: that is no steal.
 . /src/tests/truth/lib.sh
-truth_plan 5
+truth_plan 6 $((TRUTH_QUESTIONS + 1))
 TRUTH_TURNS=12
 
 truth_guest
 ok "a session" truth_session idle 8000 --period 25000 --random
 truth_judge idle --min 6000 --kthreads 1500
+# with half as many: of two events more come while a sample of the other is taken, on the way into the guest
+ok "a session with CPI" truth_session idle-cpi 4000 --cpi --period 50000 --random
+truth_judge idle-cpi --min 3000 --kthreads 500
 
 # nanoseconds TASK FIELD - 1: it ran, 2: it wanted to run and something else did, as the scheduler counts them
 nanoseconds() { cut -d ' ' -f "$2" "$1/schedstat"; }
