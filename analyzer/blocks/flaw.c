@@ -12,6 +12,7 @@ static const struct {
 	[VMP_FLAW_DATA] = { "not_code", "in a file, but not in its code" },
 	[VMP_FLAW_ANON] = { "anonymous", "code that lies in no file (JIT, the host's vdso)" },
 	[VMP_FLAW_NO_FILE] = { "no_object", "the program's file is not in the object cache" },
+	[VMP_FLAW_NOT_64] = { "not_64_bit", "code that is not of 64 bits, which is not decoded" },
 	[VMP_FLAW_NO_KERNEL] = { "no_kernel_text", "the kernel's text is not here (--vmlinux, --host-vmlinux), or a module's" },
 	[VMP_FLAW_OTHER_KERNEL] = { "other_kernel", "the file given for the kernel is not that which ran" },
 	[VMP_FLAW_MIXED] = { "mixed", "begin in user code and end in the kernel, or in another file" },
@@ -30,7 +31,7 @@ const char *vmp_flaw_text(enum vmp_flaw flaw)
 
 int vmp_flaw_unseen(enum vmp_flaw flaw)
 {
-	return flaw == VMP_FLAW_NO_FILE || flaw == VMP_FLAW_NO_KERNEL || flaw == VMP_FLAW_OTHER_KERNEL;
+	return flaw == VMP_FLAW_NO_FILE || flaw == VMP_FLAW_NOT_64 || flaw == VMP_FLAW_NO_KERNEL || flaw == VMP_FLAW_OTHER_KERNEL;
 }
 
 int vmp_flaw_in_code(enum vmp_flaw flaw)

@@ -11,6 +11,7 @@ enum vmp_flaw {
 	VMP_FLAW_DATA,		/* in a file, but not in its code */
 	VMP_FLAW_ANON,		/* code that lies in no file */
 	VMP_FLAW_NO_FILE,	/* the file is not in the object cache */
+	VMP_FLAW_NOT_64,	/* the file's code is not of 64 bits: its instructions are other ones */
 	VMP_FLAW_NO_KERNEL,	/* a kernel whose text is not here */
 	VMP_FLAW_OTHER_KERNEL,	/* the file that was given is another kernel than that which ran */
 	VMP_FLAW_MIXED,		/* begins in user code and ends in the kernel, or in another file */

@@ -36,7 +36,11 @@ static int user_point(struct vmp_points *p, const struct vmp_origin *from, const
 		o.vm = from->vm;
 	offset = vmp_object_offset(p->m, from, out->seen, &o.file);
 	o.code = p->m->elfs.v[place->elf - 1];
-	if (o.code) {
+	if (o.code && !vmp_elf_decodes(o.code)) {
+		o.code = NULL;
+		out->flaw = VMP_FLAW_NOT_64;
+		out->addr = offset;
+	} else if (o.code) {
 		o.file = VMP_NONE;	/* files with one build-id are one */
 		out->flaw = place->vaddr ? VMP_FLAW_NONE : VMP_FLAW_DATA;
 		out->addr = place->vaddr ? place->vaddr : offset;

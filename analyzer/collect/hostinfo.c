@@ -8,6 +8,7 @@
 #include <string.h>
 #include <vmprof/capture.h>
 
+#include "model/elffile.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -53,6 +54,62 @@ int vmp_read_maps(uint32_t pid, char **data, size_t *len)
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	return vmp_file_read(path, VMPROF_CAP_RAW_MAX, data, len);
+}
+
+/* "start-end rwxp offset major:minor inode   path"; NULL: no file's code.  @range: "start-end" */
+static const char *code_path(const char *line, const char *end, size_t *range)
+{
+	const char *mode = memchr(line, ' ', (size_t)(end - line)), *path = memchr(line, '/', (size_t)(end - line));
+
+	if (!mode || !path || end - mode < 5 || mode[3] != 'x')
+		return NULL;
+	*range = (size_t)(mode - line);
+	return path;
+}
+
+/* Of the very file, whatever lies at its path now.  Return: digits in @hex */
+static size_t mapped_id(uint32_t pid, const char *range, size_t len, char *hex)
+{
+	struct vmp_elffile f;
+	char path[96];
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%.*s", pid, (int)len, range);
+	if (vmp_elffile_open(&f, path))
+		return 0;
+	n = f.build_id_len;
+	vmp_text_hex(hex, f.build_id, n);
+	vmp_elffile_close(&f);
+	return 2 * n;
+}
+
+int vmp_host_build_ids(uint32_t pid, const char *maps, size_t len, char **ids, size_t *ids_len)
+{
+	const char *end = maps + len, *nl, *path, *last = "";
+	size_t range, n, path_len, last_len = 0, size = 0;
+	FILE *out = open_memstream(ids, &size);
+	char hex[2 * VMP_BUILD_ID_BYTES + 1];
+
+	if (!out)
+		return -ENOMEM;
+	for (; maps < end && (nl = memchr(maps, '\n', (size_t)(end - maps))); maps = nl + 1) {
+		path = code_path(maps, nl, &range);
+		path_len = path ? (size_t)(nl - path) : 0;
+		/* one after the other, mostly */
+		if (!path || (path_len == last_len && !memcmp(path, last, path_len)))
+			continue;
+		last = path;
+		last_len = path_len;
+		n = mapped_id(pid, maps, range, hex);
+		if (n)
+			fprintf(out, "%.*s %.*s\n", (int)n, hex, (int)path_len, path);
+	}
+	if (fclose(out)) {
+		free(*ids);
+		return -ENOMEM;
+	}
+	*ids_len = size;
+	return 0;
 }
 
 static size_t place(const struct vmp_comms *c, uint64_t key)

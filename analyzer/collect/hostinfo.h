@@ -19,6 +19,15 @@ size_t vmp_filter_ksyms(char *text, size_t len);
 /** vmp_read_maps() - /proc/PID/maps. Return: 0 or -errno. */
 int vmp_read_maps(uint32_t pid, char **data, size_t *len);
 
+/**
+ * vmp_host_build_ids() - Of the files whose code a process has mapped, as VMPROF_CAP_HOST_BUILD_IDS has them.
+ * @maps: Its /proc/PID/maps, of @len bytes.
+ * @ids:  Text, to be freed; files without a build-id, or that cannot be read, have no line.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vmp_host_build_ids(uint32_t pid, const char *maps, size_t len, char **ids, size_t *ids_len);
+
 /* Names of the host's tasks that samples name; each is looked up once. */
 struct vmp_comms {
 	uint64_t *seen;		/* open hash of tgid << 32 | tid, 0 free */

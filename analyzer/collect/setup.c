@@ -416,8 +416,8 @@ int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 {
 	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed, take_tasks };
 	uint64_t session, now_ns = vmp_now_ns();
-	char *maps;
-	size_t len;
+	size_t len, ids_len;
+	char *maps, *ids;
 	int err;
 
 	memcpy(&session, s->id, sizeof(session));
@@ -429,6 +429,11 @@ int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 	vmp_store_vm(vm);
 	if (!vmp_read_maps(vm->dom.pid, &maps, &len)) {
 		vmp_store(s, VMPROF_CAP_HOST_MAPS, vm->dom.pid, maps, len, 0, 0);
+		if (!vmp_host_build_ids(vm->dom.pid, maps, len, &ids, &ids_len)) {
+			if (ids_len)
+				vmp_store(s, VMPROF_CAP_HOST_BUILD_IDS, vm->dom.pid, ids, ids_len, 0, 0);
+			free(ids);
+		}
 		free(maps);
 	}
 	vmp_store_clocks(vm);

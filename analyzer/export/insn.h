@@ -2,7 +2,7 @@
 /*
  * insn.h - what kind of instruction lies at a code address, from the program's file.
  *
- * Needs a copy of the file (the object cache, or the host's own); kernels and
+ * Needs the file that names its functions (a copy of it, or the host's own); kernels and
  * code in no file have none.  Without capstone nothing is decoded.
  */
 #ifndef VMP_INSN_H

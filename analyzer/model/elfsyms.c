@@ -413,6 +413,13 @@ int vmp_elf_vaddr(const struct vmp_elf *e, uint64_t offset, uint64_t *vaddr)
 	return vmp_elf_vaddr_until(e, NULL, 0, offset, vaddr, &same);
 }
 
+int vmp_elf_decodes(const struct vmp_elf *e)
+{
+	GElf_Ehdr h;
+
+	return gelf_getehdr(e->file.elf, &h) && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_machine == EM_X86_64;
+}
+
 const uint8_t *vmp_elf_code(const struct vmp_elf *e, uint64_t vaddr, size_t *len)
 {
 	uint64_t offset = vmp_elfsegs_offset(&e->segs, vaddr, len);

@@ -65,6 +65,11 @@ int vmp_elf_vaddr_until(const struct vmp_elf *e, const struct vmp_elf_map *maps,
 			uint64_t *vaddr, uint64_t *same);
 
 /**
+ * vmp_elf_decodes() - Is its code of the kind that is decoded, of 64 bits?
+ */
+int vmp_elf_decodes(const struct vmp_elf *e);
+
+/**
  * vmp_elf_code() - The bytes of an executable segment from a link-time address on.
  * @len: How many; 0 with NULL: the address is in none, or the file is cut short.
  */

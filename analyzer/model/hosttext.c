@@ -2,7 +2,11 @@
 /* hosttext.c - parse maps and names of host processes; lines that make no sense are skipped. */
 #include "model/hosttext.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "model/elffile.h"
+#include "util/text.h"
 
 /* A line under way */
 struct text {
@@ -101,6 +105,60 @@ int vmp_host_maps(struct vmp_model *m, uint32_t tgid, const char *text, size_t l
 		err = map_line(m, p, (struct text){ text, nl, 0 });
 	}
 	return err;
+}
+
+/* Processes in containers of their own may have two files of one path: then it is not known whose a mapping is. */
+static int id_line(struct vmp_model *m, const char *line, size_t len)
+{
+	const char *path = memchr(line, ' ', len);
+	uint32_t *known, id, name;
+	int err = 0;
+
+	if (!path || path == line)
+		return 0;
+	id = vmp_strings_add(&m->strings, line, (size_t)(path - line), &err);
+	path++;
+	name = vmp_strings_add(&m->strings, path, len - (size_t)(path - line), &err);
+	if (err)
+		return err;
+	known = vmp_hash_find(&m->host_ids, name);
+	return vmp_hash_set(&m->host_ids, name, known && *known != id ? VMP_NONE : id);
+}
+
+int vmp_host_ids(struct vmp_model *m, const char *text, size_t len)
+{
+	const char *end = text + len, *nl;
+	int err = 0;
+
+	for (; !err && text < end; text = nl + 1) {
+		nl = memchr(text, '\n', (size_t)(end - text));
+		if (!nl)
+			break;
+		err = id_line(m, text, (size_t)(nl - text));
+	}
+	return err;
+}
+
+int vmp_host_id(const struct vmp_model *m, uint32_t path, uint8_t *id)
+{
+	const uint32_t *known = vmp_hash_find(&m->host_ids, path);
+	const char *s, *digits;
+	uint64_t byte;
+	int n;
+
+	if (!known)
+		return 0;
+	if (*known == VMP_NONE)
+		return -ESTALE;
+	s = vmp_model_name(m, *known);
+	for (n = 0; n < VMP_BUILD_ID_BYTES && s[0] && s[1]; n++) {
+		digits = s;
+		if (!vmp_text_unhex(&digits, s + 2, &byte) || digits != s + 2)
+			return 0;
+		id[n] = (uint8_t)byte;
+		s += 2;
+	}
+	return *s ? 0 : n;
 }
 
 int vmp_host_comms(struct vmp_model *m, const char *text, size_t len)

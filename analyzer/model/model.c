@@ -175,6 +175,8 @@ static int on_block(struct vmp_model *m, const struct vmp_block *b)
 		return on_clock(m, b->source, data, len);
 	case VMPROF_CAP_HOST_MAPS:
 		return vmp_host_maps(m, b->source, data, len);
+	case VMPROF_CAP_HOST_BUILD_IDS:
+		return vmp_host_ids(m, data, len);
 	case VMPROF_CAP_HOST_COMMS:
 		return vmp_host_comms(m, data, len);
 	case VMPROF_CAP_HOST_KSYMS:
@@ -287,6 +289,7 @@ void vmp_model_close(struct vmp_model *m)
 	vmp_hash_free(&m->vcpu_by_tid);
 	vmp_hash_free(&m->proc_by_tgid);
 	vmp_hash_free(&m->elf_by_path);
+	vmp_hash_free(&m->host_ids);
 	vmp_symtab_free(&m->host_ksyms);
 	free(m->host_ksyms_text);
 	vmp_reader_close(m->reader);

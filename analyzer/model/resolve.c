@@ -357,34 +357,43 @@ int vmp_resolve_host_kernel(struct vmp_model *m, uint64_t ip, struct vmp_place *
 	return kernel_symbol(m, &m->host_ksyms, sym, ip, same, "[host kernel]", p);
 }
 
+/* The file as it was when it ran, or none */
+static int open_host(struct vmp_model *m, uint32_t name, const uint8_t *id, int len, uint32_t *number)
+{
+	const char *path = vmp_model_name(m, name);
+	struct vmp_elf *e = NULL;
+	int err = len < 0 ? len : -ENOENT;
+
+	if (len >= 0 && *path == '/')
+		err = vmp_seek_host(m->seek, path, id, (size_t)len, !!m->detail, &e);
+	m->host_others += err == -ESTALE;
+	err = keep_object(m, err, e, number);
+	return err ? err : vmp_hash_set(&m->elf_by_path, name, *number);
+}
+
 int vmp_resolve_host_user(struct vmp_model *m, uint32_t tgid, uint64_t ip, struct vmp_place *p)
 {
 	const struct vmp_host_proc *proc = vmp_host_proc(m, tgid);
 	const struct vmp_host_map *map = vmp_host_map(proc, ip);
-	const char *path;
+	uint8_t id[VMP_BUILD_ID_BYTES];
 	uint32_t *known, n, i;
 	struct vmp_elf *e;
 	struct in_file in;
-	int err;
+	int err, len;
 
 	if (!map)
 		return set(m, p, VMP_WHY_NO_MAP, "[host user code]",
 			   proc && proc->comm ? vmp_model_name(m, proc->comm) : "[unknown]");
 	if (!map->path)
 		return set(m, p, VMP_WHY_ANON, "[anonymous code]", "[anon]");
-	path = vmp_model_name(m, map->path);
+	len = vmp_host_id(m, map->path, id);
 	known = vmp_hash_find(&m->elf_by_path, map->path);
 	n = known ? *known : 0;
-	if (!n) {
-		err = *path == '/' ? vmp_seek_host(m->seek, path, !!m->detail, &e) : -ENOENT;
-		err = keep_object(m, err, e, &n);
-		if (!err)
-			err = vmp_hash_set(&m->elf_by_path, map->path, n);
-		if (err)
-			return err;
-	}
+	err = n ? 0 : open_host(m, map->path, id, len, &n);
+	if (err)
+		return err;
 	in = (struct in_file){
-		.module = base_name(path), .ip = ip, .same = map->end, .offset = ip - map->start + map->pgoff,
+		.module = base_name(vmp_model_name(m, map->path)), .build_id = id, .build_id_len = len > 0 ? (size_t)len : 0, .ip = ip, .same = map->end, .offset = ip - map->start + map->pgoff,
 		.maps = { { map->start, map->pgoff } }, .nr_maps = 1,
 	};
 	p->elf = n;

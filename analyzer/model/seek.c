@@ -190,11 +190,12 @@ int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *nam
 	return err;
 }
 
-int vmp_seek_host(struct vmp_seek *s, const char *path, int lines, struct vmp_elf **e)
+int vmp_seek_host(struct vmp_seek *s, const char *path, const uint8_t *id, size_t id_len, int lines, struct vmp_elf **e)
 {
 	const struct vmp_elf_place place = {
 		.folder = VMP_BELOW_HOST, .path = path, .name = path, .sysroot = VMP_BELOW_HOST,
 		.server = s ? s->server : NULL, .lines = lines, .unpack = s ? &s->unpack : NULL,
+		.build_id = id, .build_id_len = id_len,
 	};
 
 	return vmp_elf_open_place(e, &place);

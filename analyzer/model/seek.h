@@ -53,7 +53,11 @@ const char *vmp_seek_asked(const struct vmp_seek *s, char *buf, size_t size);
  */
 int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *name, int lines, struct vmp_elf **e);
 
-/** vmp_seek_host() - Open a file of the host's own; only its debug file is looked for elsewhere. */
-int vmp_seek_host(struct vmp_seek *s, const char *path, int lines, struct vmp_elf **e);
+/**
+ * vmp_seek_host() - Open a file of the host's own; only its debug file is looked for elsewhere.
+ * @id: Of @id_len bytes: the build-id that it must have; 0: any.
+ * Return: 0, -ENOMEM, -ESTALE it is another build now, or why it is not there.
+ */
+int vmp_seek_host(struct vmp_seek *s, const char *path, const uint8_t *id, size_t id_len, int lines, struct vmp_elf **e);
 
 #endif

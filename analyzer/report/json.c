@@ -146,18 +146,23 @@ static void losses(FILE *out, const struct vmp_model *m)
 }
 
 /* Files that were looked for beside the object cache, or not read; nothing where none was */
-static void files(FILE *out, const struct vmp_seek *s)
+static void files(FILE *out, const struct vmp_model *m)
 {
+	static const struct vmp_seek none = { .sysroot = VMP_BELOW_HOST };
+	const struct vmp_seek *s = m->seek ? m->seek : &none;
 	uint64_t unread = 0;
 	int i;
 
-	for (i = 0; s && i < VMP_UNREAD_NR; i++)
+	for (i = 0; i < VMP_UNREAD_NR; i++)
 		unread += s->unpack.unread[i];
-	if (!s || (s->sysroot == VMP_BELOW_HOST && !s->server && !unread))
+	if (s->sysroot == VMP_BELOW_HOST && !s->server && !unread && !m->host_others)
 		return;
 	fputs(",\n", out);
 	key(out, "files");
-	fputs("{\"sysroot\":{", out);
+	fputc('{', out);
+	if (m->host_others)
+		number(out, "host_other_build", m->host_others);
+	fputs("\"sysroot\":{", out);
 	for (i = 0; i < VMP_SOUGHT_NR; i++)
 		(i + 1 < VMP_SOUGHT_NR ? number : last)(out, vmp_sought_key(i), s->sought[i]);
 	fputs(",\"debuginfod\":{", out);
@@ -469,7 +474,7 @@ void vmp_render_json(FILE *out, const struct vmp_profile *p, const struct vmp_op
 	totals(out, p);
 	fputs(",\n", out);
 	losses(out, p->model);
-	files(out, p->model->seek);
+	files(out, p->model);
 	fputs(",\n\"domains\":[", out);
 	for (i = 0; i < p->domains.nr; i++) {
 		fputs(i ? "," : "", out);

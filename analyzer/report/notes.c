@@ -271,8 +271,9 @@ static void losses(struct notes *n, const struct vmp_model *m)
 }
 
 /* Files that were looked for beside the object cache */
-static void files(struct notes *n, const struct vmp_seek *s)
+static void files(struct notes *n, const struct vmp_model *m)
 {
+	const struct vmp_seek *s = m->seek;
 	char line[512];
 
 	if (*vmp_seek_below(s, line, sizeof(line)))
@@ -281,6 +282,9 @@ static void files(struct notes *n, const struct vmp_seek *s)
 		note(n, "%s", line);
 	if (s && *vmp_unpack_unread(&s->unpack, line, sizeof(line)))
 		note(n, "%s", line);
+	if (m->host_others)
+		note(n, "%" PRIu32 " of the host's own files %s of another build now than when %s ran: code there has no names",
+		     m->host_others, m->host_others == 1 ? "is" : "are", m->host_others == 1 ? "it" : "they");
 }
 
 static void file_end(struct notes *n, const struct vmp_model *m)
@@ -304,7 +308,7 @@ void vmp_render_notes(FILE *out, const struct vmp_profile *p, int rated)
 		if (p->domains.v[i].vm != VMP_NONE)
 			of_domain(&n, p, &p->domains.v[i], rated);
 	losses(&n, p->model);
-	files(&n, p->model->seek);
+	files(&n, p->model);
 	if (p->others)
 		note(&n, "%" PRIu64 " %s of other host work, no domain's (--all-host shows them)",
 		     p->others, noun(p->others));

@@ -129,6 +129,10 @@ enum vmprof_cap_type {
 	   HELLO with; zeros for the host's) is in hexadecimal digits; missing_bytes are of
 	   modules, and not in it */
 	VMPROF_CAP_OBJECTS	= 12,
+	/* text, a line for each file that a host process had mapped executable, as HOST_MAPS
+	   has its path: "build-id path\n", the build-id in hexadecimal digits; source = its tgid.
+	   The file may be another one when the capture is read */
+	VMPROF_CAP_HOST_BUILD_IDS = 13,
 };
 
 /*

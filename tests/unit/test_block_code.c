@@ -382,20 +382,71 @@ static void test_copy_listing(void **state)
 	vmp_listings_destroy(l);
 }
 
-/* QEMU's own code lies on the host */
-static void test_host(void **state)
+/* QEMU's own code, which lies on the host; @ids: the build-ids that it had, NULL nobody told; %s: its path */
+static void sample_qemu(const char *ids)
 {
-	static const uint8_t id[20];
-	char qemu[160], maps[320];
+	static const uint8_t id[20] = { 0xab };
+	char qemu[160], text[640];
 
-	(void)state;
 	begin_small();
 	snprintf(qemu, sizeof(qemu), "%s/qemu", dir);
 	prog_write(&prog, qemu, id);
-	snprintf(maps, sizeof(maps), "500000001000-500000002000 r-xp 00001000 08:01 5   %s\n", qemu);
-	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, maps);
+	snprintf(text, sizeof(text), "500000001000-500000002000 r-xp 00001000 08:01 5   %s\n", qemu);
+	gen_text(&g, VMPROF_CAP_HOST_MAPS, GEN_VM, text);
+	for (; ids && *ids; ids += strcspn(ids, " ") + !!strchr(ids, ' ')) {
+		snprintf(text, sizeof(text), "%.*s %s\n", (int)strcspn(ids, " "), ids, qemu);
+		gen_text(&g, VMPROF_CAP_HOST_BUILD_IDS, GEN_VM, text);
+	}
 	gen_host(&g, GEN_VM, 10000, VMPROF_MODE_VMM_USER, 0, 0, 0x500000000000 + prog.insn[0].addr, 1);
 	put_loop(10000, 0x500000000000);
+}
+
+#define QEMU_ID		"ab00000000000000000000000000000000000000"
+#define OTHER_ID	"ab00000000000000000000000000000000000001"
+
+/* A file that is of another build now is not what ran, nor is one of which two had the path */
+static void test_host_replaced(void **state)
+{
+	static const char *const ids[] = { OTHER_ID, "ab", QEMU_ID "00", QEMU_ID " " OTHER_ID };
+	size_t i;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		sample_qemu(ids[i]);
+		load_small();
+		assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 0);
+		assert_int_equal(set->totals.flaw[VMP_FLAW_NO_FILE], 1);
+		assert_int_equal(model->host_others, 1);
+		assert_int_equal(teardown(state), 0);
+		assert_int_equal(setup(state), 0);
+	}
+	sample_qemu(QEMU_ID " " QEMU_ID);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
+	assert_int_equal(model->host_others, 0);
+}
+
+/* Code of 32 bits has other instructions: it is not decoded as if it were of 64 */
+static void test_not_64_bit(void **state)
+{
+	static const uint16_t machine = EM_386;
+	char qemu[160];
+	int fd;
+
+	(void)state;
+	sample_qemu(NULL);
+	snprintf(qemu, sizeof(qemu), "%s/qemu", dir);
+	fd = open(qemu, O_WRONLY);
+	assert_int_equal(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), sizeof(machine));
+	close(fd);
+	load_small();
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 0);
+	assert_int_equal(set->totals.flaw[VMP_FLAW_NOT_64], 1);
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	sample_qemu(NULL);
 	load_small();
 	assert_int_equal(set->totals.flaw[VMP_FLAW_NONE], 1);
 	assert_int_equal(only_block()->insns, 5);
@@ -573,6 +624,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_new_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_copy_listing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_64_bit, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,11 @@
 #include "collect/qemupid.h"
 #include "collect/qmp.h"
 #include "collect/rings.h"
+#include "model/elffile.h"
 #include "util/capdir.h"
 #include "util/file.h"
 #include "util/log.h"
+#include "util/text.h"
 
 static void say_nothing(void *arg, enum vmp_log_level level, const char *text)
 {
@@ -663,10 +666,44 @@ static void test_comms_once(void **state)
 	vmp_comms_free(&c);
 }
 
+/* The build-ids of what a process runs, by the very files: its own program's is among them, under the path that its maps have */
+static void test_host_build_ids(void **state)
+{
+	char *maps, *ids, line[PATH_MAX + 80], hex[2 * VMP_BUILD_ID_BYTES + 1];
+	char exe[PATH_MAX] = "";
+	struct vmp_elffile f;
+	size_t len, ids_len;
+
+	(void)state;
+	if (access("/proc/self/map_files", R_OK | X_OK) || geteuid())
+		skip();
+	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
+	assert_int_equal(vmp_elffile_open(&f, exe), 0);
+	assert_true(f.build_id_len > 0);
+	vmp_text_hex(hex, f.build_id, f.build_id_len);
+	vmp_elffile_close(&f);
+	assert_int_equal(vmp_read_maps((uint32_t)getpid(), &maps, &len), 0);
+	assert_int_equal(vmp_host_build_ids((uint32_t)getpid(), maps, len, &ids, &ids_len), 0);
+	assert_int_equal(strlen(ids), ids_len);
+	snprintf(line, sizeof(line), "%s %s\n", hex, exe);
+	assert_non_null(strstr(ids, line));
+	/* once, however many mappings it has; no line of what is no code or no file */
+	assert_null(strstr(strstr(ids, line) + strlen(line), exe));
+	assert_non_null(strstr(ids, "/libc.so"));
+	assert_null(strstr(ids, "[vdso]"));
+	free(ids);
+	/* a process that is gone has none */
+	assert_int_equal(vmp_host_build_ids(0x7fffffff, maps, len, &ids, &ids_len), 0);
+	assert_int_equal(ids_len, 0);
+	free(ids);
+	free(maps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_event_names),
+		cmocka_unit_test(test_host_build_ids),
 		cmocka_unit_test(test_periods),
 		cmocka_unit_test(test_periods_refused),
 		cmocka_unit_test(test_period_texts),

@@ -831,8 +831,15 @@ static void test_instruction_mix(void **state)
 	static const uint8_t id[20] = { 0xcd, 0x01 };
 	char file[160];
 	uint8_t code[0x2500] = { 0 };
+	const Elf64_Phdr ph = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = sizeof(code), .p_memsz = sizeof(code), .p_align = 0x1000 };
+	const Elf64_Ehdr eh = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN, .e_machine = EM_X86_64,
+		.e_version = EV_CURRENT, .e_phoff = sizeof(eh), .e_ehsize = sizeof(eh), .e_phentsize = sizeof(ph), .e_phnum = 1,
+	};
 
 	(void)state;
+	memcpy(code, &eh, sizeof(eh));
+	memcpy(code + sizeof(eh), &ph, sizeof(ph));
 	memcpy(code + 0x2123, "\x66\x0f\x58\x03", 4);	/* addpd xmm0, [rbx] */
 	memcpy(code + 0x2456, "\x75\x02", 2);
 	snprintf(file, sizeof(file), "%s/u-1000", dir);
