@@ -264,7 +264,7 @@ static int is_astray(const struct exact *x, const struct vmprof_sample *s, const
 {
 	const struct exact_overflow *before = o > x->overflows.v && o[-1].cpu == o->cpu ? o - 1 : o;
 
-	return o->nmi_pc && s->host_ip != o->nmi_pc && s->host_ip != before->nmi_pc;
+	return s->host_ip != o->nmi_pc && s->host_ip != before->nmi_pc;
 }
 
 static void check(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o,

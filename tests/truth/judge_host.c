@@ -313,7 +313,7 @@ void judge_neighbours(const struct join *j, double waited)
 	const double most = least + (double)(n->steal.ticks - n->second.ticks) / ran;
 
 	verdict_never(!!n->stray, n->second.samples && waited >= least - NEIGHBOURS_OFF && waited <= most + NEIGHBOURS_OFF,
-		      "steal of one VM by another is exact",
+		      "steal of one VM by another agrees with the scheduler",
 		      "%" PRIu64 " samples beside the VMs' own %" PRIu64 ", and %" PRIu64 " beside other tasks, had a vCPU wait: %.2f %% of the time, "
 		      "or up to %.2f %% if two did there; by the scheduler it were %.2f %%, to %g %%; %" PRIu64 " are beside no sample of another VM",
 		      n->second.samples, n->ran.samples, n->steal.samples - n->second.samples, 100 * least, 100 * most, 100 * waited, 100 * NEIGHBOURS_OFF, n->stray);
