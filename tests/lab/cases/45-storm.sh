@@ -3,9 +3,10 @@
 # long: yes
 # A storm of 2,000 short processes of 50 programs, begun in six ways, which open a library while they run: all have
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
-# is right. The first again without the module: most have names, and it is said why not all have.
+# is right. The first again without the module: most have names, and it is said why not all have;
+# a container has its places there, too.
 . /src/tests/lab/cases/common.sh
-plan 51
+plan 55
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -120,7 +121,7 @@ vmprof stop > /dev/null 2>&1
 case_report $f || bail "report"
 all=$(user true) bad=$(user "$nameless")
 at_least "there is user code" "$all" 300
-at_least "... 90 % of it has process, module and function" "$(percent $((all - bad)) "$all")" 90
+at_least "... 99 % of it has process, module and function" "$(percent $((all - bad)) "$all")" 99
 lab_ssh web01 'rm -r /etc/systemd/system/vmprof-agent.service.d; systemctl daemon-reload; systemctl restart vmprof-agent' && has_port ||
 	bail "the drop-in goes"
 
@@ -138,7 +139,7 @@ all=$(user true) bad=$(user "$nameless")
 case_json '.domains[0].agent | del(.clock)' | tr -d '\n' | sed 's/^/# /'; echo
 echo "# without the module: $((all - bad)) of $all samples of guest user code have process, module and function: $(percent $((all - bad)) "$all") %"
 at_least "the user code is there" "$all" 3000
-at_least "90 % of it has process, module and function all the same" "$(percent $((all - bad)) "$all")" 90
+at_least "99 % of it has process, module and function all the same" "$(percent $((all - bad)) "$all")" 99
 never "none of it is given to a wrong process" "$(user "$wrong")"
 at_least "... each has its own" "$(user "$own")" 500
 is "all 50 programs are inferred" \
@@ -146,6 +147,24 @@ is "all 50 programs are inferred" \
 is "the report says that they are inferred" "$(case_json '.domains[0].agent.without_module')" true
 is "nothing inferred contradicts itself" "$(case_json '.domains[0].agent.contradicted_address_spaces')" 0
 is "no sample has a thread, and the report says why" "$(case_json '.domains[0].tasks | [.state, .same + .kernel_thread + .task_only] | join(" ")')" "no-module 0"
+# a program that makes code, in a container: the second process there, in a cgroup of its own
+f=/out/storm-contained.vmprof
+rm -f $f
+vmprof start --domain web01 --period 500us --output $f > /dev/null 2>&1 || bail "start without the module, once more"
+case_guest_run web01 'mkdir -p /sys/fs/cgroup/lab-contained && echo $$ > /sys/fs/cgroup/lab-contained/cgroup.procs &&
+	exec unshare --mount --pid --fork sh -c "mount -t tmpfs none /tmp; /opt/burn/jit contained 8; :"'
+sleep 12
+vmprof stop > /dev/null 2>&1
+case_report $f || bail "report"
+vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/contained.json || bail "report by cgroup"
+# contained VALUE - of the rows of its made code
+contained() { jq -r "[.domains[0].rows[] | select(.module == \"[jit]\" and .process == \"jit\" and (.function | test(\"^contained_(heavy|light)$\"))) | $1] | unique | map(tostring) | join(\" \")" /run/lab/contained.json; }
+at_least "without the module code that a program made in a container has names" \
+	"$(case_json '[.domains[0].rows[] | select(.module == "[jit]" and .process == "jit" and .function == "contained_heavy") | .samples] | add // 0')" 100
+at_least "... each function" "$(case_json '[.domains[0].rows[] | select(.module == "[jit]" and .process == "jit" and .function == "contained_light") | .samples] | add // 0')" 30
+like "... its process's number there, where it is not the first" "$(contained .nspid)" "^[2-9]$"
+is "... its cgroup" "$(contained .cgroup)" /lab-contained
+
 lab_ssh web01 'rm /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid); systemctl restart vmprof-agent'
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
 finish

@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 111
+plan 115
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -23,12 +23,13 @@ worked() { case_json "$(printf "$rows" "$@")"; }
 # saying CMD... - what it says is kept
 saying() { "$@" >> $said 2>&1; }
 
-# highest PID - the most memory that a process ever had, MiB, until it has ended
+# highest PID - the most memory that a process ever had, MiB, and its time on a CPU, ticks, until it has ended
 highest()
 {
 	local kib
 	while kib=$(awk '/^VmHWM/ { print $2 }' "/proc/$1/status" 2> /dev/null) && [ -n "$kib" ]; do
 		echo $((kib / 1024)) > /run/lab/highest
+		awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat" 2> /dev/null > /run/lab/ticks
 		sleep 0.1
 	done
 }
@@ -49,6 +50,7 @@ for kind in all files own bombs floods; do
 	lab_wait 30 lab_ssh web02 'pidof liar > /dev/null' || bail "the liar is there"
 	case_guest_run web01 'timeout 300 /opt/burn/burn-a 100000000'
 	case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
+	begun=$SECONDS
 	ok "start, to lies ($kind)" saying vmprof start --domain web01 --domain web02 --period 500us --output $f
 	highest "$(vmprof status --json | jq .pid)" &
 	ok "web01's agent is heard" lab_wait 120 runs web01
@@ -59,6 +61,9 @@ for kind in all files own bombs floods; do
 	ok "stop" saying vmprof stop
 	wait $!
 	at_most "the collector's memory to its end, MiB" "$(cat /run/lab/highest)" 400
+	# VMP_AGENT_BURST_BYTES and VMP_AGENT_RATE_BYTES of the liar; as much again of all else
+	at_most "the capture's size after $((SECONDS - begun)) s, MiB" "$(($(stat -c %s $f) >> 20))" $((2 * (64 + 4 * (SECONDS - begun))))
+	echo "# $(stat -c %s $f) bytes; the collector took $(cat /run/lab/ticks) ticks of $((100 * (SECONDS - begun)))"
 	case_quiet web01
 	case_quiet web02
 	ok "... in which the liar was heard to its end" lab_ssh web02 'pkill -x liar'
