@@ -430,7 +430,7 @@ static void test_real_code(void **state)
 	gen_rmdir(dir);
 }
 
-/* Where records lead into the middle of instructions, or not where branches go, hardly a step is used */
+/* Where records lead into the middle of instructions, or not where branches go, hardly a step is used: 0 to 7 %, by what libc chooses for the processor */
 static void test_moved(void **state)
 {
 	struct vmp_set_choice all = { .vcpu = -1, .pid = -1 };
@@ -459,7 +459,7 @@ static void test_moved(void **state)
 				      (int)set->totals.flaw[VMP_FLAW_MIDDLE], (int)set->totals.flaw[VMP_FLAW_ELSEWHERE]);
 		assert_true(set->totals.steps > 5000);
 		if (moved)
-			assert_true(set->totals.flaw[VMP_FLAW_NONE] * 15 < set->totals.steps);
+			assert_true(set->totals.flaw[VMP_FLAW_NONE] * 10 < set->totals.steps);
 		else
 			assert_int_equal(set->totals.flaw[VMP_FLAW_MIDDLE] + set->totals.flaw[VMP_FLAW_ELSEWHERE], 0);
 		vmp_set_destroy(set);
