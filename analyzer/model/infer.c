@@ -57,7 +57,7 @@ static int add_maps(struct vmp_infer *in, const struct vmp_space *s)
 	return 0;
 }
 
-/* Images are numbered in the order of their beginnings: a parent comes before its children. */
+/* Images are numbered in the order of their beginnings: a parent comes before its children, but one that was told of later (which has none of its own). */
 static void link_children(struct vmp_infer *in, const struct vmp_space *s)
 {
 	uint32_t nr = s->images.nr, i, parent, *next = in->first_child;

@@ -15,6 +15,12 @@ void vmp_space_init(struct vmp_space *s)
 	s->images_max = VMP_IMAGES_MAX;
 }
 
+static void forget_orphans(struct vmp_space *s)
+{
+	vmp_vec_free(&s->orphans);
+	vmp_hash_free(&s->last_orphan);
+}
+
 void vmp_space_deinit(struct vmp_space *s)
 {
 	uint32_t i;
@@ -30,8 +36,7 @@ void vmp_space_deinit(struct vmp_space *s)
 	vmp_vec_free(&s->images);
 	vmp_vec_free(&s->spans);
 	vmp_vec_free(&s->agains);
-	vmp_vec_free(&s->orphans);
-	vmp_hash_free(&s->last_orphan);
+	forget_orphans(s);
 	vmp_hash_free(&s->by_cr3);
 	vmp_hash_free(&s->live);
 }
@@ -43,8 +48,7 @@ int vmp_space_epoch(struct vmp_space *s, uint64_t begin_tsc, int pti)
 	if (s->epochs.nr && s->epochs.v[s->epochs.nr - 1].begin > begin_tsc)
 		e.begin = s->epochs.v[s->epochs.nr - 1].begin;
 	vmp_hash_free(&s->live);
-	vmp_hash_free(&s->last_orphan);
-	vmp_vec_free(&s->orphans);
+	forget_orphans(s);
 	s->swapper = VMP_NONE;
 	s->last_tsc = 0;
 	return vmp_vec_push(&s->epochs, e);
@@ -153,14 +157,16 @@ static int add_orphan(struct vmp_space *s, uint32_t ppid, uint32_t image)
 	return 0;
 }
 
-/* What was forked while @image ran, which nobody had told of, has its mappings. */
+/* What was forked while @image ran, which nobody had told of, has its mappings, and its cgroup. @image has no parent: no circle comes of it. */
 static void adopt(struct vmp_space *s, uint32_t orphan, uint32_t image)
 {
 	for (; orphan != VMP_NONE; orphan = s->orphans.v[orphan].next) {
 		struct vmp_image *im = &s->images.v[s->orphans.v[orphan].image];
 
-		if (im->fork_tsc >= s->images.v[image].begin)
-			im->parent = image;
+		if (im->fork_tsc < s->images.v[image].begin)
+			continue;
+		im->parent = image;
+		im->cgroup = im->cgroup ? im->cgroup : s->images.v[image].cgroup;
 	}
 }
 
@@ -209,6 +215,15 @@ static int new_image(struct vmp_space *s, uint32_t proc, uint64_t cr3, uint64_t 
 	return 0;
 }
 
+/* Where its process is, as far as the event tells */
+static void place(struct vmp_space *s, uint32_t image, const struct vmp_space_event *ev)
+{
+	struct vmp_image *im = &s->images.v[image];
+
+	im->nspid = ev->nspid ? ev->nspid : im->nspid;
+	im->cgroup = ev->cgroup ? ev->cgroup : im->cgroup;
+}
+
 /*
  * A process was seen on a CR3 at ev->tsc.  Known: confirmed.  New: its begin
  * was lost; it may have run there since the owner before was gone, or where
@@ -250,9 +265,11 @@ static int seen(struct vmp_space *s, const struct vmp_space_event *ev, uint64_t 
 	err = new_image(s, proc, cr3, begin, end, ev->comm, image);
 	if (err)
 		return err;
-	adopt(s, orphan, *image);
-	if (ev->type == VMPROF_MSG_PROC)
+	if (ev->type == VMPROF_MSG_PROC) {
 		s->images.v[*image].told = ev->tsc;
+		place(s, *image, ev);
+	}
+	adopt(s, orphan, *image);
 	return begin_span(s, cr3, begin, *image);
 }
 
@@ -270,15 +287,6 @@ static int give_back(struct vmp_space *s, uint32_t proc, uint64_t tsc)
 	if (latest_owner(s, cr3) != s->procs.v[proc].image)
 		return 0;
 	return begin_span(s, cr3, tsc, lender);
-}
-
-/* Where its process is, as far as the event tells */
-static void place(struct vmp_space *s, uint32_t image, const struct vmp_space_event *ev)
-{
-	struct vmp_image *im = &s->images.v[image];
-
-	im->nspid = ev->nspid ? ev->nspid : im->nspid;
-	im->cgroup = ev->cgroup ? ev->cgroup : im->cgroup;
 }
 
 /* A fork that tells of no address space tells of no name either. */
@@ -465,6 +473,8 @@ static int on_task_exit(struct vmp_space *s, const struct vmp_space_event *ev, u
 	proc = live_proc(s, ev->tgid);
 	if (!err && proc == VMP_NONE && epoch(s)->without_cr3)
 		live_longer(s, ev);
+	if (proc == VMP_NONE)
+		take_orphans(s, ev->tgid);
 	if (err || proc == VMP_NONE)
 		return err;
 	err = give_back(s, proc, ev->tsc);
@@ -490,6 +500,7 @@ static int on_hello(struct vmp_space *s)
 {
 	struct vmp_again again = { .epoch = s->epochs.nr - 1, .last_tsc = s->last_tsc };
 
+	forget_orphans(s);
 	return vmp_vec_push(&s->agains, again);
 }
 
@@ -497,6 +508,7 @@ void vmp_space_end_unheard(struct vmp_space *s)
 {
 	uint32_t i, k;
 
+	forget_orphans(s);
 	/* a conversation cut before its snapshot closes nothing: the next one does */
 	for (k = s->agains.nr; k-- > 1; )
 		if (!s->agains.v[k - 1].snapped && s->agains.v[k - 1].epoch == s->agains.v[k].epoch)

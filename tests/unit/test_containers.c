@@ -56,7 +56,10 @@ static void test_told_by_snapshots(void **state)
 	(void)state;
 	gen_hello(&g, 1500, 1, 0);
 	gen_proc_in(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app", 4, "/a");
+	/* forked while it was not told of yet */
+	gen_proc_in(&g, VMPROF_MSG_FORK, 1590, 0x8000000, 12, 11, 0, "app", 6, "");
 	gen_proc_in(&g, VMPROF_MSG_PROC, 1600, CR3_B, 11, 1, 0, "app", 5, "/a");
+	gen_guest(&g, GEN_VM, 2000, 0x8000000, 3, CODE, 32);
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 2);
 	gen_guest(&g, GEN_VM, 2000, CR3_B, 3, CODE, 3);
 	gen_proc_in(&g, VMPROF_MSG_PROC, 9000, CR3_A, 10, 1, 0, "app", 4, "/b");
@@ -65,6 +68,7 @@ static void test_told_by_snapshots(void **state)
 	run(PLACES);
 	assert_int_equal(at(10, 4, "/b"), 2);
 	assert_int_equal(at(11, 5, "/a"), 3);
+	assert_int_equal(at(12, 6, "/a"), 32);
 }
 
 /* Agents up to version 6 */
