@@ -3,15 +3,19 @@
 #include "collect/hostinfo.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vmprof/capture.h>
 
-#include "model/elffile.h"
+#include "elf_id.h"
 #include "util/file.h"
 #include "util/text.h"
 
+#define IDS_MAX 4096U	/* files of a process that are looked at */
 #define TASKS_MAX (1U << 20)	/* names kept in one session */
 
 size_t vmp_filter_ksyms(char *text, size_t len)
@@ -56,51 +60,62 @@ int vmp_read_maps(uint32_t pid, char **data, size_t *len)
 	return vmp_file_read(path, VMPROF_CAP_RAW_MAX, data, len);
 }
 
-/* "start-end rwxp offset major:minor inode   path"; NULL: no file's code.  @range: "start-end" */
-static const char *code_path(const char *line, const char *end, size_t *range)
+/* "start-end rwxp offset major:minor inode   path"; NULL: no file's code */
+static const char *code_path(const char *line, const char *end)
 {
 	const char *mode = memchr(line, ' ', (size_t)(end - line)), *path = memchr(line, '/', (size_t)(end - line));
 
 	if (!mode || !path || end - mode < 5 || mode[3] != 'x')
 		return NULL;
-	*range = (size_t)(mode - line);
 	return path;
 }
 
-/* Of the very file, whatever lies at its path now.  Return: digits in @hex */
-static size_t mapped_id(uint32_t pid, const char *range, size_t len, char *hex)
+/*
+ * Of the very file, whatever lies at its path now, in few reads: it may be a stranger's, and change.
+ * @range: As maps have it, with zeros in front; map_files has none.  Return: digits in @hex
+ */
+static size_t mapped_id(uint32_t pid, const char *range, char *hex)
 {
-	struct vmp_elffile f;
+	struct vmp_build_id id = { 0 };
+	struct vmp_elf_source src;
+	uint64_t start, end;
 	char path[96];
-	size_t n;
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%.*s", pid, (int)len, range);
-	if (vmp_elffile_open(&f, path))
+	if (sscanf(range, "%" SCNx64 "-%" SCNx64 " ", &start, &end) != 2)
 		return 0;
-	n = f.build_id_len;
-	vmp_text_hex(hex, f.build_id, n);
-	vmp_elffile_close(&f);
-	return 2 * n;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return 0;
+	src = vmp_elf_fd(&fd);
+	if (vmp_elf_build_id(&src, &id))
+		id.len = 0;
+	close(fd);
+	vmp_text_hex(hex, id.bytes, id.len);
+	return 2 * id.len;
 }
 
 int vmp_host_build_ids(uint32_t pid, const char *maps, size_t len, char **ids, size_t *ids_len)
 {
 	const char *end = maps + len, *nl, *path, *last = "";
-	size_t range, n, path_len, last_len = 0, size = 0;
+	size_t n, path_len, last_len = 0, size = 0;
+	char hex[2 * VMPROF_BUILD_ID_MAX + 1];
 	FILE *out = open_memstream(ids, &size);
-	char hex[2 * VMP_BUILD_ID_BYTES + 1];
+	unsigned int files = 0;
 
 	if (!out)
 		return -ENOMEM;
-	for (; maps < end && (nl = memchr(maps, '\n', (size_t)(end - maps))); maps = nl + 1) {
-		path = code_path(maps, nl, &range);
+	for (; maps < end && files < IDS_MAX && (nl = memchr(maps, '\n', (size_t)(end - maps))); maps = nl + 1) {
+		path = code_path(maps, nl);
 		path_len = path ? (size_t)(nl - path) : 0;
 		/* one after the other, mostly */
 		if (!path || (path_len == last_len && !memcmp(path, last, path_len)))
 			continue;
 		last = path;
 		last_len = path_len;
-		n = mapped_id(pid, maps, range, hex);
+		files++;
+		n = mapped_id(pid, maps, hex);
 		if (n)
 			fprintf(out, "%.*s %.*s\n", (int)n, hex, (int)path_len, path);
 	}

@@ -22,7 +22,7 @@ int vmp_read_maps(uint32_t pid, char **data, size_t *len);
 /**
  * vmp_host_build_ids() - Of the files whose code a process has mapped, as VMPROF_CAP_HOST_BUILD_IDS has them.
  * @maps: Its /proc/PID/maps, of @len bytes.
- * @ids:  Text, to be freed; files without a build-id, or that cannot be read, have no line.
+ * @ids:  Text, to be freed; files without a build-id, or that cannot be read, have no line, nor has what is behind 4096 of them.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -82,7 +82,7 @@ struct vmp_model {
 	VMP_VEC(struct vmp_elf *) elfs;		/* opened objects, guests' and the host's */
 	struct vmp_hash elf_by_path;		/* host files: string number -> index + 1 */
 	struct vmp_hash host_ids;		/* host files: their build-id in digits, both string numbers; VMP_NONE: two had that path */
-	uint32_t host_others;			/* host files that are of another build now, and are not used */
+	uint32_t host_others;			/* host files that are of another build now, and not used, or gone */
 	struct vmp_kernel_copy host_copy;
 	uint64_t first_tsc, last_tsc;		/* of the records, 0 unknown */
 	uint64_t from_tsc;	/* older samples are passed over, by whole blocks; 0 none */

@@ -366,7 +366,7 @@ static int open_host(struct vmp_model *m, uint32_t name, const uint8_t *id, int 
 
 	if (len >= 0 && *path == '/')
 		err = vmp_seek_host(m->seek, path, id, (size_t)len, !!m->detail, &e);
-	m->host_others += err == -ESTALE;
+	m->host_others += err == -ESTALE || (err == -ENOENT && len > 0);
 	err = keep_object(m, err, e, number);
 	return err ? err : vmp_hash_set(&m->elf_by_path, name, *number);
 }

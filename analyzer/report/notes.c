@@ -283,7 +283,7 @@ static void files(struct notes *n, const struct vmp_model *m)
 	if (s && *vmp_unpack_unread(&s->unpack, line, sizeof(line)))
 		note(n, "%s", line);
 	if (m->host_others)
-		note(n, "%" PRIu32 " of the host's own files %s of another build now than when %s ran: code there has no names",
+		note(n, "%" PRIu32 " of the host's own files %s of another build now than when %s ran, or gone: code there has no names",
 		     m->host_others, m->host_others == 1 ? "is" : "are", m->host_others == 1 ? "it" : "they");
 }
 

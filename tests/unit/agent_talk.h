@@ -40,7 +40,6 @@ static inline ssize_t counted_write(int fd, const void *buf, size_t len)
 
 /* the agent is a program of its own: its log is not that of what is linked here */
 #define vmp_log agent_log
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"

@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 
 #define vmp_log agent_log
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"

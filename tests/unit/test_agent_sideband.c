@@ -23,7 +23,6 @@ static long said(int name)
 }
 
 #define sysconf said
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/procfs.c"
 #include "guest-agent/daemon/sideband.c"

@@ -49,7 +49,6 @@ static int module_ioctl(int fd, unsigned long request, void *arg)
 #include "guest-agent/daemon/hello.c"
 #include "guest-agent/daemon/lines.c"
 #include "guest-agent/daemon/procfs.c"
-#include "guest-agent/daemon/elf_id.c"
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
 #include "guest-agent/daemon/jitdump.c"

@@ -95,6 +95,20 @@ static void test_totals(void **state)
 	assert_int_equal(profile->domains.v[1].total, 0);
 }
 
+/* The host's own files that are not what ran are told of, in text and JSON */
+static void test_other_builds(void **state)
+{
+	(void)state;
+	gen_text(&g, VMPROF_CAP_HOST_BUILD_IDS, GEN_VM, "ab01 /nonexistent/qemu bin\n");
+	profiled_load();
+	run();
+	render(vmp_render_text);
+	says("1 of the host's own files is of another build now than when it ran, or gone: code there has no names");
+	says("[qemu bin+0x2000 build-id ab01]");
+	render(vmp_render_json);
+	says("\"host_other_build\":1,\"sysroot\":{");
+}
+
 static void test_text(void **state)
 {
 	(void)state;
@@ -502,7 +516,7 @@ static void test_exit_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_totals), T(test_text), T(test_filters), T(test_groups), T(test_all_host),
+		T(test_totals), T(test_other_builds), T(test_text), T(test_filters), T(test_groups), T(test_all_host),
 		T(test_json), T(test_hostile_names), T(test_losses), T(test_no_agent_note), T(test_loss_names), T(test_totals_over_records),
 		T(test_cut_capture), T(test_cut_anywhere), cmocka_unit_test(test_exit_names),
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test_agent_elf_id.c - the agent's build-id reader on good, short and lying ELF files. */
+/* test_elf_id.c - the reader of build-ids on good, short and lying ELF files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,10 +7,13 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "guest-agent/daemon/elf_id.c"
+#include "elf_id.h"
 
 struct image {
 	Elf64_Ehdr eh;
@@ -79,7 +82,7 @@ static int read_id(const void *p, size_t len, struct vmp_build_id *id)
 	int ret = vmp_elf_build_id(&src, id);
 
 	/* header twice, program headers, at most one read for each of them */
-	assert_true(m.reads <= 3 + PHDRS_MAX);
+	assert_true(m.reads <= 3 + VMP_ELF_PHDRS_MAX);
 	return ret;
 }
 

@@ -13,6 +13,8 @@
 #include <sys/types.h>
 #include <vmprof/agent_proto.h>
 
+#define VMP_ELF_PHDRS_MAX	64U	/* read at most; real files have about a dozen */
+
 /* Where the bytes come from */
 struct vmp_elf_source {
 	/* As pread(): bytes read at offset, fewer at the end, or < 0 */

@@ -9,7 +9,6 @@
 
 #include "cursor.h"
 
-#define PHDRS_MAX	64U		/* real files have about a dozen */
 #define NOTES_MAX	(16U << 10)	/* bytes of one note segment that are looked at */
 
 struct segment {
@@ -108,7 +107,7 @@ static int search_segments(const struct vmp_elf_source *src, struct vmp_cursor h
 int vmp_elf_build_id(const struct vmp_elf_source *src, struct vmp_build_id *id)
 {
 	uint8_t ident[EI_NIDENT], rest[sizeof(Elf64_Ehdr) - EI_NIDENT];
-	uint8_t headers[PHDRS_MAX * sizeof(Elf64_Phdr)];
+	uint8_t headers[VMP_ELF_PHDRS_MAX * sizeof(Elf64_Phdr)];
 	unsigned int phentsize, phnum;
 	struct vmp_cursor c;
 	uint64_t phoff;
@@ -134,8 +133,8 @@ int vmp_elf_build_id(const struct vmp_elf_source *src, struct vmp_build_id *id)
 	phnum = vmp_cursor_u16(&c);
 	if (c.failed || phentsize != (is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
 		return -ENOEXEC;
-	if (phnum > PHDRS_MAX)
-		phnum = PHDRS_MAX;
+	if (phnum > VMP_ELF_PHDRS_MAX)
+		phnum = VMP_ELF_PHDRS_MAX;
 
 	n = src->read(src->arg, headers, phnum * phentsize, phoff);
 	if (n < 0)
