@@ -19,6 +19,7 @@ machine_usage()
 	  --mem MB         its memory (now $mem_mb)
 	  --out DIR        where /out comes back to (build/lab/last/out)
 	  --append WORDS   more words for its kernel's command line
+	  --own-time       a nanosecond is an instruction of its, however fast this machine is
 	  --qemu-arg ARG   one more argument for its QEMU (repeatable)
 
 	Its console is in build/lab/last/console.log.
@@ -34,6 +35,7 @@ mem_mb=3072
 out_dir=
 append=
 qemu_args=()
+threads=multi
 options_used=0
 again=0
 emulator=QEMU
@@ -64,6 +66,17 @@ machine_options()
 			esac
 			shift 2
 			options_used=$((options_used + 2))
+			;;
+		--own-time)
+			if [ "${LAB_CPU:-}" = intel ]; then
+				lab_say "--own-time is of the AMD host's emulator."
+				return 2
+			fi
+			# its processors take turns; where all of them sleep, so does nobody here
+			threads=single
+			qemu_args+=(-icount shift=0,sleep=off)
+			shift
+			options_used=$((options_used + 1))
 			;;
 		-*)
 			lab_say "unknown option $1."
@@ -144,7 +157,7 @@ machine_start()
 	trap 'machine_kill; exit 143' TERM HUP
 	started=$SECONDS
 	TMPDIR=$run_dir "$qemu" -name "vmprof-lab-$$" -nodefaults -no-user-config -no-reboot -display none \
-		-machine q35 -accel tcg,thread=multi,tb-size=512 -cpu "$cpu" -smp "$cpus" -m "$mem_mb" \
+		-machine q35 -accel "tcg,thread=$threads,tb-size=512" -cpu "$cpu" -smp "$cpus" -m "$mem_mb" \
 		-kernel "$host_image/vmlinuz" -initrd "$host_image/initrd" \
 		-append "console=ttyS0 quiet loglevel=5 panic=-1 panic_on_warn=1 nmi_watchdog=0 mitigations=off net.ifnames=0 audit=0 lsm=yama tsc=reliable 8250.nr_uarts=1 cryptomgr.notests $append" \
 		-drive "file=$host_image/disk.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \

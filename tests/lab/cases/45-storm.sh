@@ -156,7 +156,7 @@ case_guest_run web01 'mkdir -p /sys/fs/cgroup/lab-contained && echo $$ > /sys/fs
 sleep 12
 vmprof stop > /dev/null 2>&1
 case_report $f || bail "report"
-vmprof report --json --group-by process,function,nspid,cgroup $f > /run/lab/contained.json || bail "report by cgroup"
+vmprof report --json --group-by process,module,function,nspid,cgroup $f > /run/lab/contained.json || bail "report by cgroup"
 # contained VALUE - of the rows of its made code
 contained() { jq -r "[.domains[0].rows[] | select(.module == \"[jit]\" and .process == \"jit\" and (.function | test(\"^contained_(heavy|light)$\"))) | $1] | unique | map(tostring) | join(\" \")" /run/lab/contained.json; }
 at_least "without the module code that a program made in a container has names" \

@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 115
+plan 116
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* faults.c - a module that does what the debug kernel is there to find: kind=, one at a time. It does not stay. */
-#include <linux/delay.h>
+#include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/preempt.h>
@@ -16,7 +16,7 @@ static DEFINE_MUTEX(second);
 static void sleep_in_atomic(void)
 {
 	preempt_disable();
-	msleep(1);
+	might_sleep();
 	preempt_enable();
 }
 
