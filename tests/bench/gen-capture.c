@@ -147,7 +147,7 @@ static void put_forks(struct out *o, uint64_t nr)
 		};
 		char name[sizeof(m.comm) + 1];
 
-		snprintf(name, sizeof(name), "fork-%llx", (unsigned long long)i);
+		snprintf(name, sizeof(name), "fork-%x", (unsigned int)i);
 		memcpy(m.comm, name, strlen(name));
 		frame(o, VMPROF_MSG_FORK, &m, sizeof(m), NULL, 0);
 	}
@@ -192,15 +192,17 @@ static void put_text(struct out *o, unsigned int type, uint32_t source, const ch
 	check(vmp_writer_block(o->w, type, source, text, strlen(text), 0, 0), "capture");
 }
 
-static void put_session(struct out *o, const struct world *w, const char *libs)
+static void put_session(struct out *o, const struct world *w, const char *libs, int cpi)
 {
 	char text[800];
 	struct vmprof_cap_clock clock = {
 		.host_tsc = WORLD_BEGIN, .offset = WORLD_CLOCK_OFFSET,
 	};
 
-	put_text(o, VMPROF_CAP_META, 0, "{\"host\":\"bench\",\"release\":\"6.12.0\",\"vendor\":\"svm\","
-		 "\"event\":\"cycles\",\"period\":1000000,\"trigger\":\"pmc\",\"version\":\"bench\",\"cpus\":16}");
+	snprintf(text, sizeof(text), "{\"host\":\"bench\",\"release\":\"6.12.0\",\"vendor\":\"svm\","
+		 "\"event\":\"cycles\",\"period\":1000000,%s\"trigger\":\"pmc\",\"version\":\"bench\",\"cpus\":16}",
+		 cpi ? "\"instruction_period\":1000000," : "");
+	put_text(o, VMPROF_CAP_META, 0, text);
 	put_text(o, VMPROF_CAP_VM, WORLD_VM, "{\"name\":\"bench\",\"uuid\":\"" UUID "\",\"pid\":1000,"
 		 "\"vcpus\":[],\"agent\":true}");
 	check(vmp_writer_block(o->w, VMPROF_CAP_CLOCK, WORLD_VM, &clock, sizeof(clock), 0, 0), "capture");
@@ -233,7 +235,8 @@ static void put_record(struct drained *d, const void *rec, size_t len, uint64_t 
 	d->len += len;
 }
 
-static void put_samples(struct out *o, struct world *w, FILE *perf, unsigned int branches)
+/* @cpi: every second one is of the other event */
+static void put_samples(struct out *o, struct world *w, FILE *perf, unsigned int branches, int cpi)
 {
 	struct drained cpu[WORLD_VCPUS] = { { 0 } };
 	const size_t most = sizeof(struct vmprof_sample) + (branches ? sizeof(struct branches_record) : 0);
@@ -251,6 +254,10 @@ static void put_samples(struct out *o, struct world *w, FILE *perf, unsigned int
 		c = (uint32_t)(n % WORLD_VCPUS);
 		world_sample(w, n, &s);
 		len = branches ? branches_before(w, &s, branches, &rec) : 0;
+		if (cpi && len && n / WORLD_VCPUS % 2) {
+			s.rec.hdr.type = VMPROF_REC_INSTRUCTIONS;
+			s.rec.cycles = s.rec.instructions = 0;
+		}
 		put_record(&cpu[c], &s.rec, sizeof(s.rec), s.rec.tsc);
 		if (len)
 			put_record(&cpu[c], &rec, len, s.rec.tsc);
@@ -319,6 +326,7 @@ static const char usage[] =
 	"  --forks N        messages of processes that are born behind all others, and do nothing\n"
 	"  --lbr N          samples in guest user code have N last branches, up to 32, and the\n"
 	"                   programs have code to go with them\n"
+	"  --cpi            every second sample is of instructions, as by default with branches\n"
 	"  --perf           also FOLDER/perf.data: the same samples for\n"
 	"                   perf report -i FOLDER/perf.data --kallsyms FOLDER/kallsyms\n";
 
@@ -338,7 +346,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "samples", 1, NULL, 's' }, { "processes", 1, NULL, 'p' }, { "images", 1, NULL, 'i' },
-		{ "seed", 1, NULL, 'r' }, { "lbr", 1, NULL, 'l' }, { "forks", 1, NULL, 'k' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
+		{ "seed", 1, NULL, 'r' }, { "lbr", 1, NULL, 'l' }, { "cpi", 0, NULL, 'c' }, { "forks", 1, NULL, 'k' }, { "perf", 0, NULL, 'f' }, { "help", 0, NULL, 'h' }, { 0 },
 	};
 	uint64_t samples = 10000000, processes = 2000, images = 300, seed = 1, branches = 0, forks = 0;
 	struct vmprof_cap_header h = { .session = "bench", .realtime_ns = 1700000000000000000ULL,
@@ -347,7 +355,7 @@ int main(int argc, char **argv)
 	struct out o = { .room = 8 << 20 };
 	FILE *perf = NULL;
 	struct world *w;
-	int c, want_perf = 0;
+	int c, want_perf = 0, cpi = 0;
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
@@ -356,6 +364,7 @@ int main(int argc, char **argv)
 		case 'i': images = number(optarg, 10000); break;
 		case 'r': seed = number(optarg, UINT64_MAX); break;
 		case 'l': branches = number(optarg, VMPROF_LBR_MAX); break;
+		case 'c': cpi = 1; break;
 		case 'k': forks = number(optarg, 1U << 30); break;
 		case 'f': want_perf = 1; break;
 		case 'h': fputs(usage, stdout); return 0;
@@ -378,12 +387,12 @@ int main(int argc, char **argv)
 	check(vmp_writer_create(&o.w, path, &h), path);
 	o.buf = malloc(o.room);
 	check(o.buf ? 0 : -ENOMEM, path);
-	put_session(&o, w, libs);
+	put_session(&o, w, libs, cpi);
 	put_life(&o, w);
 	put_forks(&o, forks);
 	put_ksyms(&o, w);
 	flush(&o);
-	put_samples(&o, w, perf, (unsigned int)branches);
+	put_samples(&o, w, perf, (unsigned int)branches, cpi);
 	check(vmp_writer_close(o.w), path);
 	if (perf)
 		check(perfdata_end(perf), "perf.data");

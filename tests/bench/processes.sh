@@ -3,12 +3,10 @@
 #
 # processes.sh - programs are begun and end, in the guest; for driver-job.sh, which sends it over ssh.
 #
-# Each line "SECONDS GAP [PID]" on standard input is so long a time in which a program begins each GAP ms; 0: when
-# the one before has ended, -1: none. PID is stopped meanwhile, and has three seconds for it at the end. It
-# answers with how many programs there were. Waiting begins none.
+# Each line "SECONDS GAP" on standard input is so long a time in which a program begins each GAP ms; 0: when
+# the one before has ended, -1: none. It answers with how many programs there were. Waiting begins none.
 exec 9<> <(:)
-while read -r seconds gap pid; do
-	[ -z "$pid" ] || kill -STOP "$pid"
+while read -r seconds gap; do
 	n=0 now=${EPOCHREALTIME/[.,]/}
 	end=$((now + seconds * 1000000)) next=$((gap < 0 ? now + seconds * 1000000 : now))
 	while ((now < end)); do
@@ -21,6 +19,5 @@ while read -r seconds gap pid; do
 		fi
 		now=${EPOCHREALTIME/[.,]/}
 	done
-	[ -z "$pid" ] || { kill -CONT "$pid"; read -rt 3 -u 9; }
 	echo $n
 done
