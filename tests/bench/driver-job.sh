@@ -8,6 +8,9 @@
 . /src/tests/truth/lib.sh
 rounds=$1 processes=$2 turns=$3 seconds=$4 process_turns=$5
 
+# seconds from when the agent has told what it tells once: for ten it looks at the guest's modules again and again (SETTLE_MS of its symbols.c)
+settled=12
+
 fact() { echo "FACT $*"; }
 
 # in_guest COMMAND, say WORDS, hear [NAME], end_guest - a command in the guest that is asked again and again: of a connection that is
@@ -68,7 +71,7 @@ begin_session()
 {
 	vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
-	sleep 3
+	sleep $settled
 }
 
 # ends NAME - twice as many processes, then threads, that begin and wait, in one window, and end at once in another
@@ -137,7 +140,7 @@ with_vmprof()
 	vmprof start --domain web01 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
 	# what the agent tells once is not what sampling costs
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
-	sleep 3
+	sleep $settled
 	pid=$(collector .pid)
 	"${DO:-work}" "$name" "$pid"
 	cp "/proc/$pid/maps" "/out/$name.maps"
