@@ -237,6 +237,8 @@ machine_verdict()
 		if grep -q 'Kernel panic' "$run_dir/console.log"; then
 			lab_say "L1's kernel panicked $reached:"
 			grep -m 3 -E 'WARNING: |BUG: |Kernel panic|RIP: ' "$run_dir/console.log" | sed 's/^/  | /' >&2
+		elif grep -q 'terminating on signal' "$run_dir/qemu.log"; then
+			lab_say "L1's $emulator was ended by somebody's signal $reached: $(grep -m 1 -o 'signal .*' "$run_dir/qemu.log")"
 		else
 			lab_say "L1 powered off or reset by itself $reached."
 		fi
