@@ -171,15 +171,16 @@ static void read_of(const char *pid, const char *what, char *text, size_t size)
 }
 
 /* Of the many lines that either may have; nothing where the process has ended meanwhile */
-static uint32_t read_place(const char *pid, void *dst)
+uint32_t vmp_procfs_read_place(uint32_t tgid, int with_cgroup, void *dst)
 {
 	static const char *const nspid[] = { "NSpid:", NULL }, *const unified[] = { "0::", NULL };
-	char status[1024], cgroup[8192], path[64];
+	char status[1024], cgroup[8192] = "", path[64];
 
-	snprintf(path, sizeof(path), "/proc/%.48s/status", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tgid);
 	vmp_lines_of(path, nspid, status, sizeof(status));
-	snprintf(path, sizeof(path), "/proc/%.48s/cgroup", pid);
-	vmp_lines_of(path, unified, cgroup, sizeof(cgroup));
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", tgid);
+	if (with_cgroup)
+		vmp_lines_of(path, unified, cgroup, sizeof(cgroup));
 	return vmp_procfs_parse_place(status, cgroup, dst);
 }
 
@@ -294,8 +295,8 @@ static int next_process(struct vmp_procfs *p, struct vmp_procfs_msg *msg)
 			continue;
 		proc->tsc = htole64(tsc);
 		msg->type = VMPROF_MSG_PROC;
-		msg->len = sizeof(*proc) + read_place(entry->d_name, proc + 1);
 		p->tgid = le32toh(proc->tgid);
+		msg->len = sizeof(*proc) + vmp_procfs_read_place(p->tgid, 1, proc + 1);
 		p->maps = VMP_MAPS_FIRST;
 		return 1;
 	}

@@ -76,6 +76,15 @@ int vmp_procfs_is_over(uint32_t tgid);
  */
 uint32_t vmp_procfs_parse_place(const char *status, const char *cgroup, void *dst);
 
+/**
+ * vmp_procfs_read_place() - Where a process is now, seen from its container, as struct vmprof_place and its path.
+ * @with_cgroup: Not 0: the path of its cgroup is told.
+ * @dst: sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX.
+ *
+ * Return: bytes filled; of a process that has ended nothing is told.
+ */
+uint32_t vmp_procfs_read_place(uint32_t tgid, int with_cgroup, void *dst);
+
 /** vmp_procfs_parse_stat() - /proc/PID/stat as PROC.  Return: 1, or 0 (no such text). */
 int vmp_procfs_parse_stat(const char *text, struct vmprof_proc *proc);
 

@@ -311,6 +311,9 @@ static int on_task(const struct task_record *t, uint64_t tsc, struct vmp_procfs_
 	struct vmprof_proc *p = proc_message(msg, ended ? VMPROF_MSG_EXIT : VMPROF_MSG_FORK, tsc, t->pid, t->tid);
 
 	p->ppid = htole32(t->ppid);
+	/* a thread is where its process is */
+	if (!ended && t->pid == t->tid)
+		msg->len += vmp_procfs_read_place(t->pid, 0, p + 1);
 	/* The last thread is not marked as such.  Of several that ended meanwhile each says so. */
 	if (ended && vmp_procfs_is_over(t->pid))
 		p->flags = htole32(VMPROF_PROC_LAST | VMPROF_PROC_NO_MAPS);
@@ -323,6 +326,8 @@ static int on_comm(const struct comm_record *c, uint64_t tsc, struct vmp_procfs_
 	struct vmprof_proc *p = proc_message(msg, exec ? VMPROF_MSG_EXEC : VMPROF_MSG_COMM, tsc, c->pid, c->tid);
 
 	memcpy(p->comm, c->comm, strnlen(c->comm, VMPROF_COMM_MAX - 1));
+	if (exec)
+		msg->len += vmp_procfs_read_place(c->pid, 1, p + 1);
 	return 1;
 }
 

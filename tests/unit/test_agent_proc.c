@@ -112,7 +112,7 @@ static void test_groups_of_a_process(void **state)
 {
 	static gid_t groups[600];
 	uint8_t place[sizeof(struct vmprof_place) + VMPROF_CGROUP_BYTES_MAX];
-	char pid_text[16], c;
+	char c;
 	unsigned int i;
 	int ready[2];
 	pid_t pid;
@@ -129,8 +129,7 @@ static void test_groups_of_a_process(void **state)
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	close(ready[0]);
-	snprintf(pid_text, sizeof(pid_text), "%d", pid);
-	read_place(pid_text, place);
+	vmp_procfs_read_place((uint32_t)pid, 1, place);
 	assert_int_equal(le32toh(((struct vmprof_place *)place)->nspid), pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

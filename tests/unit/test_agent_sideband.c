@@ -121,6 +121,7 @@ static void test_kernel(void **state)
 
 #define DATA	8192U
 #define IDS_EVENT	2
+#define GONE		0x7ffffff0U	/* no process has such a number */
 
 static struct vmp_sideband_ring rings[2];
 static struct {
@@ -210,15 +211,20 @@ static void put_map(int ring, int with_id, const char *name, uint64_t ino, uint3
 		 sizeof(r.m) - sizeof(r.m.head) + strlen(name) + 1, ns);
 }
 
-static void put_comm(int ring, uint16_t misc, const char *comm, uint64_t ns)
+static void put_comm_of(uint32_t pid, int ring, uint16_t misc, const char *comm, uint64_t ns)
 {
 	struct {
 		uint32_t pid, tid;
 		char comm[16];
-	} c = { .pid = 5, .tid = 5 };
+	} c = { .pid = pid, .tid = pid };
 
 	strcpy(c.comm, comm);
 	put_timed(ring, PERF_RECORD_COMM, misc, &c, sizeof(c), ns);
+}
+
+static void put_comm(int ring, uint16_t misc, const char *comm, uint64_t ns)
+{
+	put_comm_of(GONE, ring, misc, comm, ns);
 }
 
 static struct vmp_agent_msg next(unsigned int type)
@@ -271,8 +277,8 @@ static void test_made(void **state)
 static void test_exits(void **state)
 {
 	(void)state;
-	put_task(0, PERF_RECORD_EXIT, 0x7ffffff0, 0x7ffffff0, 2000);
-	put_task(0, PERF_RECORD_EXIT, (uint32_t)getpid(), 0x7ffffff0, 3000);
+	put_task(0, PERF_RECORD_EXIT, GONE, GONE, 2000);
+	put_task(0, PERF_RECORD_EXIT, (uint32_t)getpid(), GONE, 3000);
 	assert_true(next(VMPROF_MSG_EXIT).proc.flags & VMPROF_PROC_LAST);
 	assert_false(next(VMPROF_MSG_EXIT).proc.flags & VMPROF_PROC_LAST);
 }
@@ -288,6 +294,62 @@ static void test_names(void **state)
 	assert_string_equal(m.proc.comm, "sleep");
 	assert_int_equal(m.proc.flags & VMPROF_PROC_EXEC_DONE, 0);
 	assert_string_equal(next(VMPROF_MSG_COMM).proc.comm, "0123456789abcde");
+}
+
+/* What @word begins in a file of /proc/self, without it and the newline */
+static void own(const char *file, const char *word, char *text, size_t size)
+{
+	FILE *f = fopen(file, "re");
+	int found = 0;
+
+	assert_non_null(f);
+	while (!found && fgets(text, (int)size, f))
+		found = !strncmp(text, word, strlen(word));
+	fclose(f);
+	memmove(text, text + strlen(word), strlen(text + strlen(word)) + 1);
+	text[found ? strcspn(text, "\n") : 0] = 0;
+}
+
+static void assert_place(const struct vmp_agent_msg *m, unsigned long nspid, const char *cgroup)
+{
+	assert_int_equal(m->proc.nspid, nspid);
+	assert_int_equal(m->proc.cgroup.len, strlen(cgroup));
+	assert_memory_equal(m->proc.cgroup.p, cgroup, strlen(cgroup));
+}
+
+/* A child has its number in its container, a program its cgroup, too; a thread, a name and what has ended tell neither. */
+static void test_places(void **state)
+{
+	char nspid[256], cgroup[1024];
+	const uint32_t pid = (uint32_t)getpid();
+	unsigned long number;
+	struct vmp_agent_msg m;
+
+	(void)state;
+	own("/proc/self/status", "NSpid:", nspid, sizeof(nspid));
+	number = strtoul(strrchr(nspid, '\t') + 1, NULL, 10);
+	assert_int_not_equal(number, 0);
+	own("/proc/self/cgroup", "0::", cgroup, sizeof(cgroup));
+	put_task(0, PERF_RECORD_FORK, pid, pid, 2000);
+	put_task(0, PERF_RECORD_FORK, pid, pid + 1, 3000);
+	put_task(0, PERF_RECORD_FORK, GONE, GONE, 4000);
+	put_comm_of(pid, 0, PERF_RECORD_MISC_COMM_EXEC, "program", 5000);
+	put_comm_of(pid, 0, 0, "name", 6000);
+	put_comm_of(GONE, 0, PERF_RECORD_MISC_COMM_EXEC, "short", 7000);
+	m = next(VMPROF_MSG_FORK);
+	assert_place(&m, number, "");
+	m = next(VMPROF_MSG_FORK);
+	assert_place(&m, 0, "");
+	m = next(VMPROF_MSG_FORK);
+	assert_place(&m, 0, "");
+	m = next(VMPROF_MSG_EXEC);
+	assert_string_equal(m.proc.comm, "program");
+	assert_place(&m, number, cgroup);
+	m = next(VMPROF_MSG_COMM);
+	assert_place(&m, 0, "");
+	m = next(VMPROF_MSG_EXEC);
+	assert_string_equal(m.proc.comm, "short");
+	assert_place(&m, 0, "");
 }
 
 /* Inode and build-id of one mapping come in two records, in either order, or one alone */
@@ -477,6 +539,7 @@ int main(void)
 		cmocka_unit_test_setup(test_made, setup),
 		cmocka_unit_test_setup(test_exits, setup),
 		cmocka_unit_test_setup(test_names, setup),
+		cmocka_unit_test_setup(test_places, setup),
 		cmocka_unit_test_setup(test_maps, setup),
 		cmocka_unit_test_setup(test_loss, setup),
 		cmocka_unit_test_setup_teardown(test_cpu_went, setup_events, teardown_events),

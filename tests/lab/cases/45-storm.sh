@@ -4,9 +4,9 @@
 # A storm of 2,000 short processes of 50 programs, begun in six ways, which open a library while they run: all have
 # names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have;
-# a container has its places there, too.
+# a container has its places there, too, and what is gone its build-id.
 . /src/tests/lab/cases/common.sh
-plan 55
+plan 59
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -164,6 +164,21 @@ at_least "without the module code that a program made in a container has names" 
 at_least "... each function" "$(case_json '[.domains[0].rows[] | select(.module == "[jit]" and .process == "jit" and .function == "contained_light") | .samples] | add // 0')" 30
 like "... its process's number there, where it is not the first" "$(contained .nspid)" "^[2-9]$"
 is "... its cgroup" "$(contained .cgroup)" /lab-contained
+
+# a program that is over, and its file removed, before the agent hears of either: the kernel's own record has the build-id
+f=/out/storm-gone.vmprof
+rm -f $f
+vmprof start --domain web01 --period 500us --output $f > /dev/null 2>&1 || bail "start without the module, for the last time"
+lab_ssh web01 '/opt/burn/burn-a 150; cp /opt/burn/burn-a /opt/burn/unseen; systemctl kill -s STOP vmprof-agent
+	/opt/burn/unseen 150; rm /opt/burn/unseen; systemctl kill -s CONT vmprof-agent'
+vmprof stop > /dev/null 2>&1
+case_report $f --group-by process,module,build-id,function || bail "report by build-id"
+# id_of PROGRAM - the build-ids of its own code
+id_of() { case_json "[.domains[0].rows[] | select(.process == \"$1\" and .module == \"$1\").build_id] | unique | join(\" \")"; }
+at_least "a program that nobody can look at any more is known" "$(case_json '[.domains[0].rows[] | select(.process == "unseen" and .module == "unseen") | .samples] | add // 0')" 50
+like "... the kernel told its build-id" "$(id_of unseen)" '^[0-9a-f]{40}$'
+is "... which is that of its copy" "$(id_of unseen)" "$(id_of burn-a)"
+is "... so that its functions have names" "$(case_json '[.domains[0].rows[] | select(.process == "unseen" and .function == "burn_a_work").samples] | length')" 1
 
 lab_ssh web01 'rm /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid); systemctl restart vmprof-agent'
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
