@@ -277,6 +277,10 @@ static void on_message(struct vmp_agent *a, const struct vmp_agent_msg *m, int k
 		if (a->ops->tasks)
 			a->ops->tasks(a->arg, kept ? &m->tasks : NULL);
 		break;
+	case VMPROF_MSG_FILE:
+		if (a->ops->file && kept)
+			a->ops->file(a->arg, &m->file);
+		break;
 	case VMPROF_MSG_OBJECT:
 		if (a->ops->object(a->arg, &m->object))
 			a->budget_bytes += (int64_t)m->object.data.len;

@@ -48,6 +48,8 @@ struct vmp_agent_ops {
 	/* where the guest keeps its tasks, until the conversation is over (@m NULL: it told, which
 	   was not kept); NULL not wanted */
 	void (*tasks)(void *arg, const struct vmp_msg_tasks *m);
+	/* a file behind a mapping, that was kept; NULL not wanted */
+	void (*file)(void *arg, const struct vmp_msg_file *m);
 };
 
 struct vmp_agent_counts {

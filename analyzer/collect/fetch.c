@@ -81,6 +81,8 @@ void vmp_fetch_init(struct vmp_fetch *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->fd = -1;
+	f->rate_bytes = VMP_FETCH_RATE_BYTES;
+	f->burst_bytes = VMP_FETCH_BURST_BYTES;
 }
 
 static struct vmp_fetch_item *add_item(struct vmp_fetch *f, uint32_t file, const char *key, const char *guest_path)
@@ -316,6 +318,8 @@ static int begin_next(struct vmp_fetch *f, uint64_t now_ns)
 	int err;
 
 	while (f->at < f->nr) {
+		/* another file of this content, of this session or another, may have come meanwhile */
+		f->items[f->at].have |= !is_debug(&f->items[f->at]) && vmp_objcache_has(f->items[f->at].key);
 		if (has_come(f, f->at)) {
 			f->at++;
 			continue;
@@ -335,9 +339,9 @@ static void earn_budget(struct vmp_fetch *f, uint64_t now_ns)
 	uint64_t gone_ns = f->budget_ns ? now_ns - f->budget_ns : NS_PER_S;
 
 	f->budget_ns = now_ns;
-	f->budget_bytes += (gone_ns < NS_PER_S ? gone_ns : NS_PER_S) * VMP_FETCH_RATE_BYTES / NS_PER_S;
-	if (f->budget_bytes > VMP_FETCH_BURST_BYTES)
-		f->budget_bytes = VMP_FETCH_BURST_BYTES;
+	f->budget_bytes += (gone_ns < NS_PER_S ? gone_ns : NS_PER_S) * f->rate_bytes / NS_PER_S;
+	if (f->budget_bytes > f->burst_bytes)
+		f->budget_bytes = f->burst_bytes;
 }
 
 /* Of @left bytes, how many may come now? */

@@ -9,6 +9,7 @@
 
 #include "collect/carry.h"
 #include "collect/clock.h"
+#include "collect/early.h"
 #include "collect/housekeep.h"
 #include "collect/needs.h"
 #include "collect/session.h"
@@ -155,6 +156,7 @@ static void begin_fetching(struct vmp_session *s)
 		if (s->vms[i]->agent.state == VMP_AGENT_STOPPING)
 			vmp_warn("%s: the agent did not finish its last snapshot in %llu s",
 				 s->vms[i]->dom.shown, DONE_PATIENCE_NS / 1000000000);
+		vmp_early_forget(s->vms[i]);
 		vmp_store_batch(s->vms[i]);
 		vmp_store_vm(s->vms[i]);
 		vmp_kept_store(&s->vms[i]->kept);
@@ -387,7 +389,9 @@ void vmp_session_finish_step(struct vmp_session *s, uint64_t now_ns)
 	int i, done = 1;
 
 	if (s->phase == VMP_ENDING) {
-		if (have_ended(s, waited_ns))
+		for (i = 0; i < s->nr_vms; i++)
+			done &= vmp_early_step(s->vms[i], now_ns, 0);
+		if (have_ended(s, waited_ns) && (done || waited_ns > KSYMS_PATIENCE_NS))
 			begin_fetching(s);
 		return;
 	}

@@ -16,6 +16,7 @@
 
 #include "collect/carry.h"
 #include "collect/clock.h"
+#include "collect/early.h"
 #include "collect/lines.h"
 #include "collect/statedir.h"
 #include "util/file.h"
@@ -188,6 +189,8 @@ static void tick(struct vmp_session *s, uint64_t now_ns)
 
 static void advance(struct vmp_session *s, uint64_t now_ns)
 {
+	int i;
+
 	if (now_ns - s->tick_ns >= TICK_NS)
 		tick(s, now_ns);
 	switch (s->phase) {
@@ -200,6 +203,8 @@ static void advance(struct vmp_session *s, uint64_t now_ns)
 		}
 		break;
 	case VMP_SAMPLING:
+		for (i = 0; i < s->nr_vms; i++)
+			vmp_early_step(s->vms[i], now_ns, 1);
 		sample_step(s, now_ns);
 		break;
 	case VMP_FAILED:

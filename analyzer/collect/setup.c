@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/clock.h"
+#include "collect/early.h"
 #include "collect/housekeep.h"
 #include "collect/session.h"
 #include "util/capdir.h"
@@ -363,7 +364,15 @@ static int take_object(void *arg, const struct vmp_msg_object *o)
 {
 	struct vmp_vm *vm = arg;
 
-	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
+	return vmp_fetch_object(&vm->early, o, vmp_now_ns()) || vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
+}
+
+static void take_file(void *arg, const struct vmp_msg_file *m)
+{
+	struct vmp_vm *vm = arg;
+
+	if (vm->session->phase <= VMP_SAMPLING)
+		vmp_early_take(vm, m);
 }
 
 static void tell_started(const struct vmp_vm *vm)
@@ -391,6 +400,8 @@ static void agent_changed(void *arg)
 	/* the next conversation may be with another kernel */
 	if (!vmp_agent_is_there(a))
 		vmp_tasks_forget(&vm->tasks);
+	if (!vmp_agent_is_there(a) || a->state == VMP_AGENT_STARTED)
+		vmp_early_forget(vm);
 	if (!vm->tasks.cpu)
 		vmp_session_tasks(vm->session, vm);
 	switch (a->state) {
@@ -414,7 +425,7 @@ static void agent_changed(void *arg)
 
 int vmp_session_add_vm(struct vmp_session *s, struct vmp_vm *vm)
 {
-	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed, take_tasks };
+	static const struct vmp_agent_ops ops = { keep_frame, take_object, agent_changed, take_tasks, take_file };
 	uint64_t session, now_ns = vmp_now_ns();
 	size_t len, ids_len;
 	char *maps, *ids;

@@ -11,6 +11,7 @@
 
 #include "collect/clock.h"
 #include "collect/debugfs.h"
+#include "collect/early.h"
 #include "collect/session.h"
 #include "collect/sftp.h"
 #include "util/log.h"
@@ -284,6 +285,7 @@ int vmp_vm_create(struct vmp_vm **out, struct vmp_session *s, const struct vmp_d
 	vm->port_open = d->xml.port == VMP_PORT_UNKNOWN ? -1 : d->xml.port == VMP_PORT_OPEN;
 	vm->source = VMP_CLOCK_DRIVER;
 	vm->agent.fd = -1;
+	vmp_early_init(vm);
 	vmp_fetch_init(&vm->fetch);
 	if (s)
 		vm->objects = vmp_objects_of(&s->opts->objects, d->name);
@@ -313,6 +315,7 @@ void vmp_vm_free(struct vmp_vm *vm)
 		close(vm->pidfd);
 	vmp_sftp_close(vm->sftp);
 	vmp_kept_drop(&vm->kept);
+	vmp_fetch_free(&vm->early);
 	vmp_fetch_free(&vm->fetch);
 	free(vm->vcpus);
 	free(vm->clocks);

@@ -58,6 +58,7 @@ struct vmp_vm {
 	uint8_t *batch;		/* frames not written yet */
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */
+	struct vmp_fetch early;		/* of what goes with its process (collect/early.h) */
 	struct vmp_fetch fetch;
 	struct vmp_objects objects;	/* how binaries come */
 	struct vmp_sftp *sftp;		/* NULL: there is no connection */

@@ -269,6 +269,7 @@ int vmp_files_answer(struct vmp_files *files, uint32_t handle, const struct vmp_
 	f = *known;
 	f.looked_at = 1;
 	f.flags = flags_of(a->status);
+	f.fleeting = !a->status && a->fleeting;
 	f.bytes = a->bytes;
 	f.mtime_ns = a->mtime_ns;
 	if (!f.flags)
@@ -324,7 +325,7 @@ const struct vmp_file *vmp_files_unsent(const struct vmp_files *files, struct vm
 	f = &files->file[files->sent];
 	memset(msg, 0, sizeof(*msg));
 	msg->file = htole32(files->sent + 1);
-	msg->flags = htole32(f->flags);
+	msg->flags = htole32(f->flags | (f->fleeting ? VMPROF_FILE_FLEETING : 0));
 	msg->ino = htole64(f->ino);
 	msg->dev_major = htole32(f->dev_major);
 	msg->dev_minor = htole32(f->dev_minor);

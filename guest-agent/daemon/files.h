@@ -42,6 +42,7 @@ struct vmp_file {
 	uint32_t next_waiting;		/* the same for those that wait to be looked at */
 	uint8_t waits;			/* to be looked at, or the child does it now */
 	uint8_t unsure;			/* it may have been written since */
+	uint8_t fleeting;		/* as it was looked at last: VMPROF_FILE_FLEETING */
 	uint8_t looked_at;		/* once at least: what is known of it holds */
 };
 

@@ -23,13 +23,15 @@ int vmp_mapped_may_touch(int handle)
 	return vmp_mapped_guard(st.stx_dev_major, st.stx_dev_minor);
 }
 
+/* Some file systems give each subvolume a device of its own in stat() only */
+static int is_inode(const struct vmp_mapped *m, uint64_t ino, uint32_t dev_major, uint32_t dev_minor)
+{
+	return ino == m->ino && (!m->dev_major || !dev_major || (dev_major == m->dev_major && dev_minor == m->dev_minor));
+}
+
 static int same_file(const struct vmp_mapped *m, const struct stat *st)
 {
-	if (st->st_ino != m->ino)
-		return 0;
-	/* some file systems give each subvolume a device of its own in stat() only */
-	return !m->dev_major || !major(st->st_dev) ||
-	       (major(st->st_dev) == m->dev_major && minor(st->st_dev) == m->dev_minor);
+	return is_inode(m, st->st_ino, major(st->st_dev), minor(st->st_dev));
 }
 
 /* From a handle that has touched nothing yet to one that can be read; without @m any file will do */
@@ -131,6 +133,32 @@ int vmp_mapped_open(const struct vmp_mapped *m, struct stat *st)
 	if (fd >= 0 || m->path[0] != '/')
 		return fd;
 	return open_in_roots(m->tgid, m->path, m, st);
+}
+
+/* From memory alone: this is not worth waiting for a disk, or for a server that is dead.  Return: 1 it lies there, or nobody knows */
+static int lies_below(const char *root, const struct vmp_mapped *m)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
+	};
+	int dir = open_root(root), handle, found;
+	struct statx st;
+
+	if (dir < 0)
+		return 0;
+	handle = (int)syscall(SYS_openat2, dir, m->path, &how, sizeof(how));
+	close(dir);
+	if (handle < 0)
+		return errno == EINVAL;		/* before Linux 5.12 */
+	found = !statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) &&
+		is_inode(m, st.stx_ino, st.stx_dev_major, st.stx_dev_minor);
+	close(handle);
+	return found;
+}
+
+int vmp_mapped_is_fleeting(const struct vmp_mapped *m)
+{
+	return m->path[0] != '/' || (!lies_below("/proc/1/root", m) && !lies_below("/", m));
 }
 
 int vmp_mapped_open_beside(uint32_t tgid, const char *path, struct stat *st)

@@ -42,6 +42,13 @@ int vmp_mapped_may_touch(int handle);
 int vmp_mapped_open(const struct vmp_mapped *m, struct stat *st);
 
 /**
+ * vmp_mapped_is_fleeting() - Does no path of the guest's own root lead to it? It can be had then only as long as it is mapped:
+ * it was removed, or replaced, was never in a file system, or lies in a container's.
+ * Return: 1, or 0 (one does, or nobody knows).
+ */
+int vmp_mapped_is_fleeting(const struct vmp_mapped *m);
+
+/**
  * vmp_mapped_open_beside() - Open another regular file of a process's file system.
  * @tgid: A process; where it is gone, or has no such file, the guest's root is looked in.
  * @path: From that root on.  The caller checks that the content is what it wants.

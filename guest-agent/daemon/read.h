@@ -52,6 +52,7 @@ struct vmp_read_answer {
 	uint32_t len;		/* of data */
 	uint64_t bytes, mtime_ns;
 	uint64_t offset;	/* JIT: to read on from */
+	uint32_t fleeting;	/* FILE: see vmp_mapped_is_fleeting() */
 	struct vmp_build_id id;
 	uint8_t data[VMP_READ_DATA];	/* the last: only what is used of it is sent */
 };

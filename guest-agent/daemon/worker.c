@@ -93,6 +93,7 @@ static int look_at_file(const struct vmp_read_request *q, struct vmp_read_answer
 	src = vmp_elf_fd(&fd);
 	find_id(&src, a);
 	close(fd);
+	a->fleeting = (uint32_t)vmp_mapped_is_fleeting(&q->m);
 	return 0;
 }
 

@@ -284,6 +284,8 @@ struct vmprof_map {
 #define VMPROF_FILE_NO_ACCESS	(1U << 0)	/* could not be opened: no build-id but
 						   what the guest's kernel told of it */
 #define VMPROF_FILE_CHANGED	(1U << 1)	/* another file lies at the path now */
+#define VMPROF_FILE_FLEETING	(1U << 2)	/* its path leads to it in no root but that of processes which have it
+						   mapped: it can be had as long as one of them lives */
 
 struct vmprof_file {
 	__le32 file;		/* >= 1 */

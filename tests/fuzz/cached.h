@@ -8,15 +8,18 @@
 #define VMP_FUZZ_CACHED_H
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "collect/carry.h"
+#include "collect/early.h"
 #include "util/log.h"
 #include "items.h"
 
 #define BINARIES	4U
 #define GUEST		"u-1"
+#define EARLY		"u-2"	/* what comes while it samples, under any build-id */
 
 static char cache[64];
 static struct vmp_vm vm;
@@ -43,6 +46,8 @@ static inline void begin_vm(void)
 	memset(&vm, 0, sizeof(vm));
 	strcpy(vm.dom.shown, "guest");
 	vm.agent.fd = -1;
+	strcpy(vm.dom.uuid, EARLY);
+	vmp_early_init(&vm);
 	vmp_fetch_init(&vm.fetch);
 }
 
@@ -83,12 +88,24 @@ static void remove_folder(const char *name)
 		abort();	/* there is something else */
 }
 
+static int remove_early(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	/* a temporary file has a suffix */
+	if ((type == FTW_F && strchr(path + at->base, '.')) || remove(path))
+		abort();
+	return 0;
+}
+
 static inline void end_vm(void)
 {
-	char name[64];
+	char name[128];
 	unsigned int i;
 
 	vmp_carry_end(&vm);
+	vmp_early_forget(&vm);
+	snprintf(name, sizeof(name), "%s/" EARLY, cache);
+	nftw(name, remove_early, 8, FTW_DEPTH | FTW_PHYS);
 	vmp_fetch_free(&vm.fetch);
 	for (i = 0; i < BINARIES; i++) {
 		snprintf(name, sizeof(name), GUEST "/ab/%02x", i);

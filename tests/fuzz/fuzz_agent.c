@@ -33,7 +33,12 @@ static void keep(void *arg, const struct vmprof_frame *wire, const void *payload
 static int object(void *arg, const struct vmp_msg_object *o)
 {
 	(void)arg;
-	return vmp_fetch_object(&vm.fetch, o, now_ns);
+	return vmp_fetch_object(&vm.early, o, now_ns) || vmp_fetch_object(&vm.fetch, o, now_ns);
+}
+
+static void file(void *arg, const struct vmp_msg_file *m)
+{
+	vmp_early_take(arg, m);
 }
 
 static void changed(void *arg)
@@ -75,8 +80,12 @@ static void host_works(void)
 		vmp_agent_ready(&vm.agent, (short)(vmp_agent_events(&vm.agent) & (POLLIN | POLLOUT)), now_ns);
 	while (read(guest, said, sizeof(said)) > 0)
 		;
-	if (vm.agent.state == VMP_AGENT_DONE)
+	if (vm.agent.state == VMP_AGENT_DONE) {
+		vmp_early_forget(&vm);
 		vmp_carry_step(&vm, now_ns);
+	} else {
+		vmp_early_step(&vm, now_ns, vm.agent.state != VMP_AGENT_STOPPING);
+	}
 	if (vm.agent.counts.kept_bytes > vm.agent.keep_bytes || vm.agent.out_len > sizeof(vm.agent.out))
 		abort();
 }
@@ -140,7 +149,7 @@ static void happen(const struct item *item)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct vmp_agent_ops ops = { keep, object, changed, tasks };
+	static const struct vmp_agent_ops ops = { keep, object, changed, tasks, file };
 	struct item item;
 
 	begin_vm();

@@ -265,28 +265,69 @@ static void test_paths(void **state)
 	assert_int_equal(files->nr, i);
 }
 
-/* The mapping itself is found where the file has no name any more (root only) */
-static void test_deleted(void **state)
+/* Mapped from @path, where another file, or none, lies soon.  @m: that mapping */
+static void *map_own(struct vmp_msg_map *m)
 {
-	struct vmp_files *files = *state;
-	struct vmp_msg_map m = map_of(path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
-	uint32_t flags;
 
 	close(fd);
 	assert_ptr_not_equal(p, MAP_FAILED);
+	*m = map_of(path);
+	m->tgid = (uint32_t)getpid();
+	m->start = (uint64_t)(uintptr_t)p;
+	m->end = m->start + 4096;
+	return p;
+}
+
+/* Whom the kernel lets, by the mapping itself */
+static int may_follow(const struct vmp_msg_map *m)
+{
+	char link[96];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/map_files/%llx-%llx", (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The mapping itself is found where the file has no name any more */
+static void test_deleted(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m;
+	void *p = map_own(&m);
+	int may = may_follow(&m);
+	uint32_t flags;
+
 	unlink(path);
-	m.tgid = (uint32_t)getpid();
-	m.start = (uint64_t)(uintptr_t)p;
-	m.end = m.start + 4096;
 	note(files, &m, 0);
 	flags = take_file(files, 1);
 	munmap(p, 4096);
-	if (geteuid())
-		assert_int_equal(flags, VMPROF_FILE_NO_ACCESS);
-	assert_true(!flags || flags == VMPROF_FILE_NO_ACCESS);
-	assert_int_equal(vmp_files_get(files, 1)->bytes, flags ? 0 : 10);
+	if (!geteuid())
+		assert_true(may);
+	assert_int_equal(flags, may ? VMPROF_FILE_FLEETING : VMPROF_FILE_NO_ACCESS);
+	assert_int_equal(vmp_files_get(files, 1)->bytes, may ? 10 : 0);
+}
+
+/* ... or where another one has it, whether that lies on the same file system or not */
+static void test_fleeting(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m;
+	void *p = map_own(&m);
+	int may = may_follow(&m);
+
+	note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), 0);
+	write_file(other, "an impostor");
+	assert_int_equal(rename(other, path), 0);
+	m.ino_generation++;			/* it is met anew */
+	note(files, &m, 0);
+	assert_int_equal(take_file(files, 2), may ? VMPROF_FILE_FLEETING : VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
+	munmap(p, 4096);
 }
 
 static void test_vdso(void **state)
@@ -453,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gone_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fleeting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),

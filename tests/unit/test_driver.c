@@ -22,6 +22,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "collect/early.h"
 #include "collect/session.h"
 #include "util/log.h"
 
@@ -417,6 +418,7 @@ static void test_joins(void **state)
 	assert_int_equal(bind(listens, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(listen(listens, 1), 0);
 	vmp_log_set(take_line, NULL);
+	vmp_early_init(&vm);
 	assert_int_equal(vmp_session_add_vm(&session, &vm), 0);
 	fd = accept(listens, NULL, NULL);
 	unlink(addr.sun_path);

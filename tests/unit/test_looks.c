@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "collect/early.h"
 #include "collect/session.h"
 
 #define DEVICE	1000
@@ -111,6 +112,7 @@ static int set_up(void **state)
 	times_given = refuses = 0;
 	snprintf(vm.dom.xml.channel_path, sizeof(vm.dom.xml.channel_path), "/tmp/vmprof-looks.%d", getpid());
 	strcpy(addr.sun_path, vm.dom.xml.channel_path);
+	vmp_early_init(&vm);
 	if (bind(listens, (struct sockaddr *)&addr, sizeof(addr)) || listen(listens, 1) || vmp_session_add_vm(&session, &vm))
 		return -1;
 	guest = accept(listens, NULL, NULL);

@@ -5,14 +5,14 @@
 # an overlay, set-user-ID, in a chain of programs, with libraries that follow each other at one place, with one that is prelinked, not position-independent; the
 # vdso; a BPF program; what a kprobe runs; and kernel modules that come and go while the session runs.
 . /src/tests/lab/cases/common.sh
-plan 62
+plan 65
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
 case_quiet web01
-lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-fixed,plugin.so,second.so,prelinked.so} /opt/storm
-lab_ssh web01 'cd /opt/storm && for n in first second third threads swap prelinked bpf overlay short rmd160 wp512; do ln -sf odd odd-$n; done
-	cp odd odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
+lab_guest_put web01 "$LAB_SHARE"/storm/{odd,odd-{fixed,memory,gone,only-here,rootless,overlay,private,ended},plugin.so,second.so,prelinked.so} /opt/storm
+lab_ssh web01 'cd /opt/storm && for n in first second third threads swap prelinked bpf short rmd160 wp512; do ln -sf odd odd-$n; done
+	cp odd-private odd-setuid && chown 65534:65534 odd-setuid && chmod 4711 odd-setuid' || bail "the programs have their names"
 # a program that only a container sees, in namespaces of its own, as another user
 lab_ssh web01 'cat > /opt/storm/container; chmod 755 /opt/storm/container' <<'END'
 #!/bin/sh
@@ -21,7 +21,7 @@ mount --make-rprivate /
 mount -t tmpfs none /mnt
 mkdir -p /mnt/app /mnt/proc /mnt/lib64 /mnt/lib /mnt/usr
 for d in usr lib lib64; do mount --bind /$d /mnt/$d; done
-cp /opt/storm/odd /mnt/app/only-here
+cp /opt/storm/odd-only-here /mnt/app/only-here
 chmod 711 /mnt/app/only-here
 exec chroot --userspec=65534:65534 /mnt /app/only-here plain 600
 END
@@ -31,7 +31,7 @@ lab_ssh web01 'cat > /opt/storm/rootless; chmod 755 /opt/storm/rootless' <<'END'
 # in new user, mount and process namespaces; the kernel takes no lower folder that others have mounted something below
 mount -t tmpfs none /mnt && mkdir /mnt/up /mnt/up/app /mnt/work /mnt/root || exit
 mount -t overlay overlay -o userxattr,lowerdir=/usr,upperdir=/mnt/up,workdir=/mnt/work /mnt/root || exit
-cp /opt/storm/odd /mnt/root/app/rootless
+cp /opt/storm/odd-rootless /mnt/root/app/rootless
 chroot /mnt/root /app/rootless plain 600 &
 echo $! > /tmp/lab-rootless.nspid
 wait
@@ -44,7 +44,7 @@ mount --make-rprivate /
 mount -t tmpfs none /mnt
 mkdir /mnt/up /mnt/work /mnt/merged
 mount -t overlay overlay -o lowerdir=/opt/storm,upperdir=/mnt/up,workdir=/mnt/work /mnt/merged
-exec /mnt/merged/odd-overlay plain 14
+exec /mnt/merged/odd-overlay plain 600
 END
 # in_cgroup NAME CMD - in the background of web01, in a cgroup of its own
 in_cgroup() { case_guest_run web01 "mkdir -p /sys/fs/cgroup/$1 && echo \$\$ > /sys/fs/cgroup/$1/cgroup.procs && $2"; }
@@ -61,6 +61,9 @@ symbols_come()
 
 f=/out/odd.vmprof
 rm -f $f
+# alone - of the programs that no other file can stand for, those that came
+alone() { find /var/cache/vmprof/objects -type f -path '*/76/6d70726f66206f646420*' ! -name '*.debug' "$@" | sed 's/.*\(.\)$/\1/' | sort -u | tr -d '\n'; }
+alone -delete
 # behind the function's first instructions, where a probe gets code of its own in place of what it covers; that
 # takes until all tasks were somewhere else
 ok "a kprobe is set" lab_ssh web01 'cd /sys/kernel/tracing || exit
@@ -83,16 +86,21 @@ ok "all kernel symbols are there" lab_wait 120 symbols_are_whole
 case_guest_run web01 'exec /opt/storm/odd-bpf bpf 200'
 ok "a BPF program is loaded" lab_wait 60 lab_ssh web01 "grep -q bpf_prog_.*_odd /proc/kallsyms"
 symbols_come 60
-case_guest_run web01 'exec /opt/storm/odd memfd 600'
-case_guest_run web01 'cp /opt/storm/odd /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'
+case_guest_run web01 'cp /opt/storm/odd-memory /tmp; (sleep 5; rm /tmp/odd-memory) & exec /tmp/odd-memory memfd 600'
+case_guest_run web01 'cp /opt/storm/odd-gone /tmp/odd-deleted; exec /tmp/odd-deleted deleted 600'
 case_guest_run web01 'exec /opt/storm/odd shared 600'
 in_cgroup lab-odd 'exec unshare --mount --pid --fork /opt/storm/container'
 in_cgroup lab-rootless 'exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount --pid --fork /opt/storm/rootless'
 in_cgroup lab-short 'for i in 1 2 3 4 5 6 7 8; do /opt/storm/odd-short plain 0.5; done'
 case_guest_run web01 'exec /opt/storm/odd-setuid plain 14'
+# what it is mapped from goes with it, before the session ends
+case_guest_run web01 'exec unshare --mount sh -c "mount --make-rprivate /; mount -t tmpfs none /mnt; cp /opt/storm/odd-ended /mnt/ended; exec /mnt/ended plain 600"'
 case_guest_run web01 'exec /opt/storm/odd-first chain 4'
 case_guest_run web01 'exec unshare --mount /opt/storm/overlay'
 case_guest_run web01 'exec perl -e "getppid while time < $^T + 14"'
+is_fetched() { [[ $(alone) = *7* ]]; }
+ok "what goes with its process is fetched while that lives" lab_wait 120 is_fetched
+lab_ssh web01 'pkill -x ended'
 ok "a library lies where another one was" lab_ssh web01 '/opt/storm/odd-swap swap 14'
 ok "a library lies at the address that it was linked for" lab_ssh web01 '/opt/storm/odd-prelinked prelinked 8'
 lab_ssh web01 'pkill odd-bpf'
@@ -149,8 +157,10 @@ is "... and its cgroup" "$(places rootless .cgroup)" /lab-rootless
 at_least "programs that live for a moment" "$(of odd-short odd_plain_work)" 50
 is "... have theirs" "$(places odd-short .cgroup)" /lab-short
 at_least "a program on an overlay" "$(of odd-overlay odd_plain_work)" 100
-is "... with its path there" "$(path odd-overlay)" /mnt/merged/odd
+is "... with its path there" "$(path odd-overlay)" /mnt/merged/odd-overlay
 at_least "a program that is set-user-ID, and that nobody may read" "$(of odd-setuid odd_plain_work)" 100
+at_least "a program whose file system went with it" "$(of ended odd_plain_work)" 100
+is "each of these was had from where it ran, whose file no other can stand for" "$(alone)" 1234567
 is "a program that is not position-independent (ET_EXEC)" "$(od -An -tu2 -j 16 -N 2 "$LAB_SHARE/storm/odd-fixed" | tr -d ' ')" 2
 at_least "... has its function" "$(of odd-fixed odd_plain_work)" 100
 at_least "the vdso has its function's name" \
