@@ -18,9 +18,10 @@
 #define VMP_VEC_HUGE	(8UL << 20)	/* bytes from which on it is in huge pages, where the kernel has them */
 #define VMP_VEC_FIRST	24	/* bytes that malloc() gives at least; there are millions of vectors with one element */
 
+/* From the page on in which it begins: of a mapping with two kinds of pages realloc() would not move the pages, but copy all that is there */
 static inline void vmp_vec_hint(void *v, size_t bytes)
 {
-	const uintptr_t page = 4096, from = ((uintptr_t)v + page - 1) & ~(page - 1);
+	const uintptr_t page = 4096, from = (uintptr_t)v & ~(page - 1);
 
 	madvise((void *)from, (uintptr_t)v + bytes - from, MADV_HUGEPAGE);
 }
