@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab-only: yes
-# 13-blocks.sh - web01 with last branch records: blocks, loops, annotate, branches and the time line read them; a preset.
+# 13-blocks.sh - web01 with last branch records: blocks, loops, annotate, branches and the time line read them; presets.
 . /src/tests/lab/cases/common.sh
-plan 36
+plan 47
 
 case_idle
 host_lbr=$(case_host_lbr)
@@ -19,11 +19,8 @@ debugctl()
 none=' 0000000000000000 0000000000000000'
 is "DEBUGCTL of the guest" "$(debugctl)" "$none"
 case_guest_run web01 "/opt/burn/shor 33 600"
-sampling=$SECONDS
 output=$(vmprof start --domain web01 --lbr any --period 200us --buffer 4M --output $f 2>&1) || bail "start --lbr any" "$output"
 pass "start --lbr any"
-# so many seconds after the session's start it samples: that was no earlier than the command
-sampling=$((SECONDS - sampling + 1))
 like "... says what comes" "$output" 'up to 16 branches .*from-to.*, 288 bytes'
 like "... that instructions are sampled, too" "$output" 'of cycles, and every so many instructions$'
 like "... and how to leave them out" "$output" 'as many interrupts again: --no-cpi leaves them out'
@@ -70,7 +67,8 @@ at_least "... with runs, cycles and their errors of a dozen" "$(grep -cE '^ *[0-
 vmprof branches --calls --json --limit 0 $f > /run/lab/calls.json
 at_least "branches --calls: who calls it" "$(jq '[.calls[] | select(.to_function | test("^quantum_toffoli(@plt)?$")).seen] | add // 0' /run/lab/calls.json)" 1
 # two seconds of it are thousands of events; one jq reads them, for it takes longer than all that is asked of them
-ok "timeline" vmprof timeline --from ${sampling}s --to $((sampling + 2))s --output /run/lab/trace.json $f
+first=$(vmprof timeline --limit 1 $f 2> /dev/null | awk '$2 == "vCPU" && $1 + 0 > 0 { print int($1); exit }')
+ok "timeline" vmprof timeline --from "${first:-0}us" --to $((first + 2000000))us --output /run/lab/trace.json $f
 read -r hottest exits nameless odd early < <(jq -r '[.traceEvents[] | select(.ph == "M") | "\(.pid) \(.tid)"] as $named |
 	[.traceEvents[] | select(.ph != "M")] |
 	[
@@ -94,13 +92,38 @@ like "start --lbr flow-from,user says what comes" "$output" 'up to 16 branches .
 is "... status, too; and no block can be told, so that no instructions are sampled" "$(vmprof status --json | jq -r '"\(.lbr.format) \(.instruction_period)"')" "from 0"
 case_samples 1500
 vmprof stop > /dev/null 2>&1
-case_quiet web01
 vmprof branches --json --limit 0 $p > /run/lab/flow.json
 read -r known untyped functions < <(jq -r '[.branches[] | select(.from_module | test("libquantum"))] |
 	"\(length) \(map(select(.type == "-" or .type == null)) | length) \(map(.to_function) | unique | join(" "))"' /run/lab/flow.json)
 at_least "branches of libquantum's are known by where they come from" "$known" 10
 is "... the code there tells of which type" "$untyped" 0
 is "... and by that alone" "$functions" -
+
+# the others, each with what it is to tell of the same program
+# preset NAME FORMAT BYTES - the branches of libquantum's, by the end that the format has
+preset()
+{
+	local output
+	rm -f $p
+	output=$(vmprof start --domain web01 --lbr "$1,user" --period 200us --buffer 4M --output $p 2>&1) || bail "start --lbr $1" "$output"
+	like "start --lbr $1,user says what comes" "$output" "up to 16 branches .*$2.*, $3 bytes"
+	case_samples 1500
+	vmprof stop > /dev/null 2>&1
+	vmprof branches --json --limit 0 $p |
+		jq "[.branches[] | select(.$([ "$2" = to ] && echo to || echo from)_module | test(\"libquantum\"))]" > /run/lab/preset.json
+	at_least "... branches of libquantum's are known" "$(jq length /run/lab/preset.json)" "$4"
+}
+# all WHAT - of them, each once
+all() { jq -r "map($1) | unique | join(\" \")" /run/lab/preset.json; }
+preset calls from-to 288 5
+like "... all of them calls" "$(all .type)" '^(call|indirect call|call indirect call)$'
+unlike "... with where they lead" "$(all .to_function)" '^-'
+preset flow from-to 288 10
+like "... calls and returns" "$(all .type)" '^call (indirect call )?return$'
+unlike "... with where they lead" "$(all .to_function)" '^-$'
+preset flow-to to 160 10
+is "... by where they lead alone" "$(all .from_function)" -
+case_quiet web01
 case_host_lbr_is "the host's registers of branch records are as they were before the first session"
 unlike "the kernel has nothing to complain about" "$(dmesg | grep -v 'WARNING: missing R[0-9A-Z]\+ value at ')" \
 	'WARNING:|BUG:|Oops|vmprof: (pCPU|kvm|this|[0-9]+ vCPUs)'

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Who runs: two threads of one process at 3 : 1, each in a function of its own, and kernel
-# threads with the address space of whoever ran before: ksmd, which works on memory of theirs, and
-# a kworker, which writes pages back.
+# threads with the address space of whoever ran before: ksmd, which works on memory of theirs, a
+# kworker, which writes pages back, and ksoftirqd, which takes what the network brings.
 . /src/tests/lab/cases/common.sh
-plan 27
+plan 29
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -38,6 +38,9 @@ kworkers=$(lab_ssh web01 'timeout 8 sh -c "while :; do dd if=/dev/zero of=/var/t
 	for p in /proc/[0-9]*; do
 		read -r c < $p/comm && case $c in kworker/*) echo "[${c%%[+-]*}] ${p#/proc/}" ;; esac
 	done 2> /dev/null' | sort)
+# packets come faster than a softirq may take them at once: the CPU's thread goes on with them
+timeout 10 cat /dev/zero | lab_ssh web01 'cat > /dev/null'
+softirqds=$(lab_ssh web01 'for p in $(pgrep ^ksoftirqd/); do echo "[$(cat /proc/$p/comm)] $p"; done' | sort)
 ran=$(($(run_of "$ksmd") - before))
 threads_ran=$(($(run_of "$a") + $(run_of "$b") - threads_before))
 ok "stop" vmprof stop
@@ -87,6 +90,9 @@ at_most "... and no more" "$ratio" 200
 writes='(.process | test("^\\[kworker/")) and (.function | test("ext4|writeback|folio|xas_|blk_|bio_|virtblk"))'
 at_least "a kworker that writes pages back has a row of its own" "$(samples "$writes")" 20
 at_least "... by its name and number" "$(comm -12 <(echo "$kworkers") <(case_json ".domains[0].rows[] | select($writes).thread" | sort -u) | wc -l)" 1
+softirqs='(.process | test("^\\[ksoftirqd/"))'
+at_least "ksoftirqd has a row of its own" "$(samples "$softirqs")" 5
+at_least "... by its name and number" "$(comm -12 <(echo "$softirqds") <(case_json ".domains[0].rows[] | select($softirqs).thread" | sort -u) | wc -l)" 1
 is "idle tasks have no process's row, either" \
 	"$(samples '(.thread | test("^swapper")) and .process != "swapper"')" 0
 
