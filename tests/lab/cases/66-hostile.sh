@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 116
+plan 158
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -40,25 +40,33 @@ inline() { timeout 60 vmprof report --json --inline $f > /run/lab/inline.json; }
 # told COUNTER - of the collector
 told() { case_json '[.losses.collector[] | select(.name == "'"$1"'").count] | add // 0'; }
 all="--limit 100000"
-forms=("report $all" "report --csv $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f folded" "export -f perf-script")
+named=("report $all" "report --csv $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f folded" "export -f perf-script")
+
+# with branches the kernel's code is read as the liar's page tables have it, and its programs' as they are said to be mapped
+branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "loops $all" "annotate burn_b_work" "export -f perf-script")
 
 f=/out/hostile.vmprof said=/run/lab/hostile.said
-for kind in all files own bombs floods; do
+for kind in all files own bombs slow floods branches; do
+	lies=$kind options=() forms=("${named[@]}")
+	[ $kind != slow ] || forms=()
+	[ $kind != branches ] || lies=all options=(--lbr any --buffer 4M) forms=("${branched[@]}")
 	rm -f $f $said /run/lab/highest
 	lab_ssh web02 'systemctl stop vmprof-agent && ! pidof vmprof-agent > /dev/null' || bail "web02's own agent is away"
-	lab_ssh web02 "nohup /opt/storm/liar /dev/virtio-ports/org.vmprof.agent.0 $kind 600 > /tmp/liar.log 2>&1 < /dev/null &"
+	lab_ssh web02 "nohup /opt/storm/liar /dev/virtio-ports/org.vmprof.agent.0 $lies 600 > /tmp/liar.log 2>&1 < /dev/null &"
 	lab_wait 30 lab_ssh web02 'pidof liar > /dev/null' || bail "the liar is there"
 	case_guest_run web01 'timeout 300 /opt/burn/burn-a 100000000'
 	case_guest_run web02 'timeout 300 /opt/burn/burn-b 100000000'
 	begun=$SECONDS
-	ok "start, to lies ($kind)" saying vmprof start --domain web01 --domain web02 --period 500us --output $f
+	ok "start, to lies ($kind)" saying vmprof start --domain web01 --domain web02 --period 500us --output $f "${options[@]}"
 	highest "$(vmprof status --json | jq .pid)" &
 	ok "web01's agent is heard" lab_wait 120 runs web01
 	sleep 15
 	for d in web01 web02; do case_samples 1000 $d; done
 	ok "the session goes on, and answers" saying timeout 20 vmprof status
 	saying vmprof doctor
+	stopping=$SECONDS
 	ok "stop" saying vmprof stop
+	stopping=$((SECONDS - stopping))
 	wait $!
 	at_most "the collector's memory to its end, MiB" "$(cat /run/lab/highest)" 400
 	# VMP_AGENT_BURST_BYTES and VMP_AGENT_RATE_BYTES of the liar; as much again of all else
@@ -75,7 +83,7 @@ for kind in all files own bombs floods; do
 		"$(case_json '[.domains[] | select(.name == "web01").rows[] | select((.process + .function + .module) | test("evil|script|burn.b"))] | length')"
 	at_least "web02 has its samples, whatever their names" "$(case_json '.domains[] | select(.name == "web02").guest_samples')" 300
 	case $kind in
-	all)
+	all | branches)
 		at_least "... and what it said in vain is counted" \
 			"$(case_json '[(.domains[] | select(.name == "web02").agent.bad_frames), (.losses.collector[] | select(.name | test("^agent_bad")).count)] | add')" 10
 		;;
@@ -94,10 +102,21 @@ for kind in all files own bombs floods; do
 		ok "the report with all debugging information, within a minute" inline
 		at_least "... which is not unpacked, and told of" "$(jq '.files.unread.too_large // 0' /run/lab/inline.json)" 1
 		;;
+	slow)
+		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
+		at_least "... which is waited for, s" $stopping 60
+		at_most "... but not for long" $stopping 240
+		at_least "... and is counted" "$(told objects_failed_slow)" 1
+		;;
 	floods)
 		at_least "... and what was not stored of what it said is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
 		;;
 	esac
+	if [ $kind = branches ]; then
+		vmprof blocks --json --limit 0 --domain web01 $f > /run/lab/blocks.json
+		at_least "web01's blocks are known" "$(jq '[.blocks[] | select(.function == "burn_a_work")] | length' /run/lab/blocks.json)" 1
+		never "... and none is of web02's" "$(jq '[.blocks[] | select((.function + .module) | test("evil|script|burn.b"))] | length' /run/lab/blocks.json)"
+	fi
 	ok "nothing that vmprof start, status, doctor and stop say steers a terminal" clean $said
 	for form in "${forms[@]}"; do
 		# shellcheck disable=SC2086

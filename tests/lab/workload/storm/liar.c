@@ -16,6 +16,8 @@
  *
  * bombs: the same with /opt/storm/bomb, which is sent as it is, and unpacks to more than a host has; then more of it, without an end.
  *
+ * slow: it says what it says of own, and sends what is asked for of its files byte by byte, one each five seconds.
+ *
  * floods: each of its messages makes sense; there are as many as the host takes, of the kinds that cost it most: new
  * processes, new places of the running task, and symbols of a kernel that begin anew with each.
  *
@@ -43,7 +45,7 @@
 static struct vmp_frame_decoder in;
 static uint32_t seq;
 static int port;
-static enum { ALL, FILES, OWN, BOMBS, FLOODS } kind;
+static enum { ALL, FILES, OWN, BOMBS, SLOW, FLOODS } kind;
 
 static void put(const void *data, size_t len)
 {
@@ -103,7 +105,7 @@ static uint64_t told[FILES_MAX];	/* sizes of files */
 static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *path, const uint8_t *build_id)
 {
 	struct vmprof_file f = {
-		.file = file, .ino = ino, .dev_major = 254, .dev_minor = 1, .bytes = bytes, .build_id_len = 20,
+		.file = file, .flags = kind == FILES || kind == OWN ? 0 : VMPROF_FILE_FLEETING, .ino = ino, .dev_major = 254, .dev_minor = 1, .bytes = bytes, .build_id_len = 20,
 		.path_len = (uint32_t)strlen(path),
 	};
 
@@ -255,6 +257,22 @@ static void answer_bomb(const struct vmprof_get_object *ask)
 		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes, bomb.len < 30000 ? bomb.len : 30000);
 }
 
+static struct {
+	struct vmprof_object o;		/* what comes next */
+	uint64_t left;
+	time_t at;
+} slow;
+
+static void answer_slowly(void)
+{
+	if (!slow.left || time(NULL) < slow.at)
+		return;
+	say(VMPROF_MSG_OBJECT, &slow.o, sizeof(slow.o), "", 1);
+	slow.o.offset++;
+	slow.left--;
+	slow.at = time(NULL) + 5;
+}
+
 /* A program that it is not, one whose tables lie anywhere, or no end */
 static void answer(const struct vmprof_get_object *ask)
 {
@@ -266,6 +284,11 @@ static void answer(const struct vmprof_get_object *ask)
 
 	if (kind == BOMBS && ask->file == 1) {
 		answer_bomb(ask);
+		return;
+	}
+	if (kind == SLOW) {
+		slow.o = o;
+		slow.left = ask->len;
 		return;
 	}
 	if (kind == ALL && ask->file % 2)
@@ -313,7 +336,7 @@ static uint64_t bytes_of(const char *path)
 /* burn-b, with a file of a number of its own for each of its mappings, the first of which is its own */
 static void say_burn(void)
 {
-	static const char *const as[] = { [FILES] = "/opt/burn/burn-a", [OWN] = "/opt/burn/burn-b", [BOMBS] = "/opt/storm/bomb" };
+	static const char *const as[] = { [FILES] = "/opt/burn/burn-a", [OWN] = "/opt/burn/burn-b", [BOMBS] = "/opt/storm/bomb", [SLOW] = "/opt/burn/burn-b" };
 	const uint8_t *build_id = build_id_of(as[kind]);
 	struct vmprof_proc p = { .tsc = __rdtsc(), .ppid = 1, .comm = "burn-b" };
 	unsigned long long start, end, pgoff, ino;
@@ -396,6 +419,7 @@ static void lie(void)
 	case FILES:
 	case OWN:
 	case BOMBS:
+	case SLOW:
 		say_burn();
 		break;
 	case FLOODS:
@@ -443,7 +467,7 @@ static int hear(int runs)
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [OWN] = "own", [BOMBS] = "bombs", [FLOODS] = "floods" };
+	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [OWN] = "own", [BOMBS] = "bombs", [SLOW] = "slow", [FLOODS] = "floods" };
 	time_t end;
 	int runs = 0;
 
@@ -466,6 +490,7 @@ int main(int argc, char **argv)
 
 		poll(&p, 1, runs ? 2 : 200);
 		runs = hear(runs);
+		answer_slowly();
 		if (runs && kind == ALL)
 			say_noise();
 		if (runs && kind == FLOODS)
