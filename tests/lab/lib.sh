@@ -11,7 +11,7 @@ LAB_SHARE=${LAB_SHARE:-/usr/share/vmprof-lab/${GUEST_SUITE:-trixie}}
 LAB_AGENT_PORT=org.vmprof.agent.0
 LAB_DISKS=${LAB_DISKS:-/var/lib/libvirt/images}
 # Seconds of nested emulation go into each thing that is left out here.
-LAB_GUEST_CMDLINE="quiet loglevel=5 panic=-1 panic_on_warn=1 mitigations=off net.ifnames=0 audit=0 lsm=yama 8250.nr_uarts=1 cryptomgr.notests nowatchdog pci=lastbus=0"
+LAB_GUEST_CMDLINE="quiet loglevel=5 panic=-1 oops=panic panic_on_warn=1 mitigations=off net.ifnames=0 audit=0 lsm=yama 8250.nr_uarts=1 cryptomgr.notests nowatchdog pci=lastbus=0"
 
 lab_note() { printf '# %s\n' "$*" >&2; }
 

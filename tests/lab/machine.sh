@@ -159,7 +159,7 @@ machine_start()
 	TMPDIR=$run_dir "$qemu" -name "vmprof-lab-$$" -nodefaults -no-user-config -no-reboot -display none \
 		-machine q35 -accel "tcg,thread=$threads,tb-size=512" -cpu "$cpu" -smp "$cpus" -m "$mem_mb" \
 		-kernel "$host_image/vmlinuz" -initrd "$host_image/initrd" \
-		-append "console=ttyS0 quiet loglevel=5 panic=-1 panic_on_warn=1 nmi_watchdog=0 mitigations=off net.ifnames=0 audit=0 lsm=yama tsc=reliable 8250.nr_uarts=1 cryptomgr.notests $append" \
+		-append "console=ttyS0 quiet loglevel=5 panic=-1 oops=panic panic_on_warn=1 nmi_watchdog=0 mitigations=off net.ifnames=0 audit=0 lsm=yama tsc=reliable 8250.nr_uarts=1 cryptomgr.notests $append" \
 		-drive "file=$host_image/disk.img,format=raw,if=virtio,snapshot=on,cache=unsafe" \
 		-drive "file=$guest_image/disk.img,format=raw,if=virtio,readonly=on" \
 		-chardev "file,id=console,path=$run_dir/console.log" -serial chardev:console \

@@ -55,7 +55,7 @@ machine_disk()
 	dd if="$boot_image/initrd" of="$run_dir/lab.img" bs=1M seek=$((lab_disk_mb + 96)) conv=notrunc status=none
 	{
 		le32 $((lab_disk_mb * 2048)) $(((lab_disk_mb + 96) * 2048)) "$(stat -c %s "$boot_image/initrd")"
-		printf '%s\0' "console=ttyS0 quiet loglevel=5 panic=-1 reboot=t panic_on_warn=1 nmi_watchdog=0 mitigations=off net.ifnames=0 audit=0 lsm=yama tsc=reliable 8250.nr_uarts=2 cryptomgr.notests $append"
+		printf '%s\0' "console=ttyS0 quiet loglevel=5 panic=-1 reboot=t oops=panic panic_on_warn=1 nmi_watchdog=0 mitigations=off net.ifnames=0 audit=0 lsm=yama tsc=reliable 8250.nr_uarts=2 cryptomgr.notests $append"
 	} >"$run_dir/words"
 	truncate -s 64M "$run_dir/out.img"
 	rm -rf "$disk"

@@ -19,7 +19,8 @@ struct fuzz_worker {
 	char *buffer;			/* FUZZ_BUFFER bytes ... */
 	char *edge;			/* ... which end here: behind them nothing is mapped */
 	void *own;			/* of the device's call() */
-	unsigned long good[FUZZ_NAMES_MAX];	/* calls that succeeded, by kind */
+	unsigned long made;		/* calls that came back */
+	unsigned long good[FUZZ_NAMES_MAX];	/* of them, those that succeeded, by kind */
 };
 
 #define FUZZ_BUFFER	(1UL << 17)

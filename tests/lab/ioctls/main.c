@@ -123,6 +123,7 @@ static void *work(void *arg)
 			reopen();
 		ok = 0;
 		kind = device->call(w, atomic_load(&device_fd), &ok);
+		w->made++;
 		w->good[kind] += ok;
 	}
 	return NULL;
@@ -143,7 +144,7 @@ static void worker_init(struct fuzz_worker *w, unsigned int nr)
 
 static void print(const struct fuzz_worker *workers, unsigned int threads)
 {
-	unsigned long good[FUZZ_NAMES_MAX] = { 0 }, sum = 0;
+	unsigned long good[FUZZ_NAMES_MAX] = { 0 }, sum = 0, made = 0;
 	unsigned int i, t;
 
 	for (i = 0; device->names[i]; i++) {
@@ -151,7 +152,9 @@ static void print(const struct fuzz_worker *workers, unsigned int threads)
 			good[i] += workers[t].good[i];
 		sum += good[i];
 	}
-	printf("%lu calls, %lu of them succeeded:", share * threads, sum);
+	for (t = 0; t < threads; t++)
+		made += workers[t].made;
+	printf("%lu calls, %lu of them succeeded:", made, sum);
 	for (i = 0; device->names[i]; i++)
 		printf(" %s=%lu", device->names[i], good[i]);
 	if (device->end)
