@@ -101,26 +101,45 @@ static int is_vote(const struct host_vote *a, const struct host_vote *b)
 	return a->pid == b->pid && a->vm == b->vm && a->cr3 == b->cr3;
 }
 
+/* Return: NULL no memory */
+static struct host_vote *find_vote(struct host_votes *votes, struct host_vote new)
+{
+	uint32_t i;
+
+	for (i = 0; i < votes->nr && !is_vote(&votes->v[i], &new); )
+		i++;
+	if (i == votes->nr && vmp_vec_push(votes, new))
+		return NULL;
+	return &votes->v[i];
+}
+
 static int vote(struct host *h, const struct vmp_model *m, const struct vmprof_sample *s, uint64_t cr3)
 {
 	const uint32_t vm = s->mode == VMPROF_MODE_VMM_USER ? vmp_model_vm(m, s->vm) : VMP_NONE;
 	const int is_main = s->hdr.type == VMPROF_REC_SAMPLE;
-	struct host_vote new = { .pid = s->host_pid, .vm = vm, .cr3 = cr3 }, *v;
 	struct host_user_sample of_qemu = { .ip = s->host_ip, .pid = s->host_pid, .is_main = (uint32_t)is_main };
-	uint32_t i;
+	struct host_vote *v;
 
 	if (vm != VMP_NONE && vmp_vec_push(&h->user_samples, of_qemu))
 		return -ENOMEM;
-
-	for (i = 0; i < h->votes.nr && !is_vote(&h->votes.v[i], &new); )
-		i++;
-	if (i == h->votes.nr && vmp_vec_push(&h->votes, new))
+	v = find_vote(&h->votes, (struct host_vote){ .pid = s->host_pid, .vm = vm, .cr3 = cr3 });
+	if (!v)
 		return -ENOMEM;
-	v = &h->votes.v[i];
 	v->all++;
 	v->samples += (uint64_t)is_main;
 	v->steal += is_main && s->flags & VMPROF_SF_STEAL;
 	return 0;
+}
+
+/* In KVM's code a task that is QEMU's runs on QEMU's page tables: it is no place where one task follows another. VMRUN's overflow has none */
+static int vote_in_kvm(struct host *h, const struct vmp_model *m, const struct vmprof_sample *s, uint64_t cr3)
+{
+	const struct host_vote of = { .vm = vmp_model_vm(m, s->vm), .cr3 = cr3 };
+	struct host_vote *v = of.vm != VMP_NONE && cr3 ? find_vote(&h->kvm_votes, of) : NULL;
+
+	if (v)
+		v->all++;
+	return v || of.vm == VMP_NONE || !cr3 ? 0 : -ENOMEM;
 }
 
 /* KVM's code by exit reason and by function, where the counter overflowed */
@@ -169,6 +188,9 @@ int host_sample(struct host *h, struct vmp_model *m, const struct vmprof_sample 
 	if (s->mode == VMPROF_MODE_VMM_KERNEL && kvm) {
 		h->kvm++;
 		h->loose += !(s->flags & VMPROF_SF_VCPU);
+		err = vote_in_kvm(h, m, s, o->cr3);
+		if (err)
+			return err;
 	}
 	if (s->hdr.type != VMPROF_REC_SAMPLE)
 		return 0;
@@ -283,6 +305,7 @@ void host_free(struct host *h)
 	vmp_vec_free(&h->exits);
 	vmp_vec_free(&h->procs);
 	vmp_vec_free(&h->votes);
+	vmp_vec_free(&h->kvm_votes);
 	vmp_vec_free(&h->user_blocks);
 	vmp_vec_free(&h->user_samples);
 	vmp_vec_free(&h->qemu);

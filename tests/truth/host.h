@@ -37,6 +37,11 @@ struct host_vote {
 	uint64_t all;			/* of either event */
 };
 
+struct host_votes {
+	struct host_vote *v;
+	uint32_t nr, room;
+};
+
 /* Code of the host's user side that ran, and a sample of QEMU's in it */
 struct host_user_block {
 	uint64_t cr3, pc, cycles;	/* as cycles_at */
@@ -52,7 +57,8 @@ struct host {
 	VMP_VEC(struct host_share) exits;	/* KVM's modules, by the last #VMEXIT */
 	VMP_VEC(struct host_share) functions;	/* ... by function */
 	VMP_VEC(struct host_share) procs;	/* user code, by CR3; samples after host_finish() */
-	VMP_VEC(struct host_vote) votes;
+	struct host_votes votes;		/* of user code */
+	struct host_votes kvm_votes;		/* of QEMU's tasks in KVM's modules; no pid */
 	VMP_VEC(struct host_user_block) user_blocks;
 	VMP_VEC(struct host_user_sample) user_samples;	/* QEMU's */
 	VMP_VEC(struct host_share) qemu;	/* its functions, of all VMs; own: how many blocks ran; after host_finish() */

@@ -215,10 +215,27 @@ static uint32_t vm_of_cr3(const struct join *j, uint64_t cr3)
 	return VMP_NONE;
 }
 
-/* Of user code: the emulator tells whose it is by CR3, the sample by its VM */
+/* KVM's code for a VM ran on another CR3 than its QEMU's; of one without samples of user code nobody knows that */
+static uint64_t others_in_kvm(const struct join *j, uint64_t *own)
+{
+	uint64_t others = 0, cr3;
+	uint32_t i;
+
+	*own = 0;
+	for (i = 0; i < j->host.kvm_votes.nr; i++) {
+		const struct host_vote *v = &j->host.kvm_votes.v[i];
+
+		cr3 = host_proc_cr3(&j->host, j->model->vms.v[v->vm].vm);
+		*own += cr3 == v->cr3 ? v->all : 0;
+		others += cr3 && cr3 != v->cr3 ? v->all : 0;
+	}
+	return others;
+}
+
+/* The emulator tells whose it is by CR3, the sample by its VM */
 static void judge_own(const struct join *j)
 {
-	uint64_t own = 0, others = 0, nobodys = 0, strangers = 0;
+	uint64_t own = 0, others = 0, nobodys = 0, strangers = 0, kvm, kvm_others = others_in_kvm(j, &kvm);
 	uint32_t i;
 
 	for (i = 0; i < j->host.votes.nr; i++) {
@@ -234,9 +251,9 @@ static void judge_own(const struct join *j)
 		else
 			others += v->all;
 	}
-	verdict_never(others || nobodys || strangers, 1, "QEMU's samples are of their own VM",
-		      "%" PRIu64 " of user code are; %" PRIu64 " are another VM's, %" PRIu64 " nobody's; %" PRIu64
-		      " samples of a VM are of no QEMU", own, others, nobodys, strangers);
+	verdict_never(others || nobodys || strangers || kvm_others, 1, "QEMU's samples are of their own VM",
+		      "%" PRIu64 " of user code are, and %" PRIu64 " in KVM's; %" PRIu64 " are another VM's, %" PRIu64 " nobody's; %" PRIu64
+		      " samples of a VM are of no QEMU, %" PRIu64 " in KVM's of another one", own, kvm, others, nobodys, strangers, kvm_others);
 }
 
 void judge_host(const struct join *j, int shared, int homeless, uint64_t qemu, double level)
@@ -303,6 +320,16 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 		"what runs while a vCPU sleeps is no steal",
 		"%" PRIu64 " of its %" PRIu64 " samples are steal, %.2f %%; the vCPU wanted to run for %.2f %% of its time, at most %.2f %% may be",
 		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
+}
+
+void judge_steal_time(const struct join *j, double waited)
+{
+	const struct neighbours *n = &j->neighbours;
+	const double part = n->ran.ticks ? (double)n->steal.ticks / (double)n->ran.ticks : 0;
+
+	verdict(n->steal.samples && fabs(part - waited) <= NEIGHBOURS_OFF, "all steal agrees with the scheduler",
+		"%" PRIu64 " samples of steal stand for %.2f %% of the time that the VM ran; by the scheduler it were %.2f %%, to %g %%",
+		n->steal.samples, 100 * part, 100 * waited, 100 * NEIGHBOURS_OFF);
 }
 
 /* Where any other task ran there is one record, whose vCPU is one of those that wait, all of which the scheduler counts */

@@ -110,7 +110,7 @@ truth_domains()
 	vmprof status --json | jq -e "all(.domains[]; $1)"
 }
 
-TRUTH_QUESTIONS=25	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more
+TRUTH_QUESTIONS=25	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more; with --steal and --waited: two
 
 # truth_ask FAULT|"" NAME [OPTION]... - what the judge says, or one whose analyzer is broken in that way: beside the
 # emulator where there is somebody to run it (tests/truth/judging), else here
@@ -168,6 +168,18 @@ truth_says()
 		grep -m 1 "^$answer $question" <<< "$output" | sed 's/^/# /'
 	done
 }
+
+# truth_waits DOMAIN... - to be told when the window begins, and when it ends: how long their QEMU's tasks ran, and how long their vCPUs wanted
+# to run and did not. truth_waited - the latter beside the former; 9 where that is not known: no such part can be
+truth_waits()
+{
+	local task
+	for task in $(pgrep -f "guest=($(IFS='|'; echo "$*"))," | sed 's,.*,/proc/&/task/*,'); do
+		echo "$(cat "$task/schedstat") $(cat "$task/comm")"
+	done | awk '{ ran += $1; if ($4 == "CPU") waited += $2 } END { print ran, waited }' >> /run/lab/seen
+}
+
+truth_waited() { awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 9) }' /run/lab/seen; }
 
 # truth_module FAULT|"" - the host module, or one that is broken in that way
 truth_module()

@@ -13,22 +13,12 @@ virsh -q vcpupin web02 1 1
 case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 20; ls -l /usr/bin; done"'
 case_guest_run web01 'exec /opt/burn/threads 900 64 > /dev/null'
 case_guest_run web02 'timeout 900 sh -c "while :; do /opt/burn/burn-b 20; ls -l /usr/bin; done"'
-# ran_and_waited - nanoseconds, of both QEMUs' tasks: how long they ran; how long their vCPUs wanted to run and did not
-ran_and_waited()
-{
-	local task
-	for task in $(pgrep -f 'guest=web0[12]' | sed 's,.*,/proc/&/task/*,'); do
-		echo "$(cat "$task/schedstat") $(cat "$task/comm")"
-	done | awk '{ ran += $1; if ($4 == "CPU") waited += $2 } END { print ran, waited }'
-}
 # when the window begins, and when it ends
-truth_part() { "$@" && ran_and_waited >> /run/lab/seen; }
+truth_part() { "$@" && truth_waits web01 web02; }
 rm -f /run/lab/seen
 ok "a session" truth_session two 10000 --period 150000 --random --domain web01 --domain web02
 for d in web01 web02; do lab_ssh $d 'pkill -x timeout; pkill -x threads' > /dev/null 2>&1; done
-# 9: it is not known, and no such part can be
-waited=$(awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 9) }' /run/lab/seen)
-truth_judge two --min 10000 --vcpus shared --neighbours "$waited"
+truth_judge two --min 10000 --vcpus shared --neighbours "$(truth_waited)"
 case_report /out/two.vmprof --group-by function,process,thread || bail "report"
 # of DOMAIN PROGRAM - its samples in its own function
 of() { case_json "[.domains[] | select(.name == \"$1\").rows[] | select(.process == \"$2\" and .function == \"${2/-/_}_work\") | .samples] | add // 0"; }
