@@ -10,6 +10,8 @@ rounds=$1 processes=$2 turns=$3 seconds=$4 process_turns=$5
 
 # seconds from when the agent has told what it tells once: for ten it looks at the guest's modules again and again (SETTLE_MS of its symbols.c)
 settled=12
+# vmprof's captures and perf's data: on the host's disk
+stored=/var/tmp
 
 fact() { echo "FACT $*"; }
 
@@ -69,7 +71,7 @@ agent_on() { lab_ssh web01 'modprobe vmprof_guest; systemctl start vmprof-agent'
 # begin_session - few samples; what the agent tells once is over
 begin_session()
 {
-	vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+	vmprof start --domain web01 --period 26000000 --output "$stored/bench.vmprof" > /dev/null 2>&1
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 	sleep $settled
 }
@@ -137,7 +139,7 @@ with_vmprof()
 {
 	local name=$1 pid
 	shift
-	vmprof start --domain web01 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
+	vmprof start --domain web01 --output "$stored/bench.vmprof" "$@" > /dev/null 2>&1
 	# what the agent tells once is not what sampling costs
 	lab_wait 120 truth_domains '.agent.state == "running" and .agent.kernel_symbols'
 	sleep $settled
@@ -146,22 +148,22 @@ with_vmprof()
 	cp "/proc/$pid/maps" "/out/$name.maps"
 	fact "collector $name $(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status") $(ticks "$pid")"
 	vmprof stop > /dev/null 2>&1
-	rm -f /dev/shm/bench.vmprof
+	rm -f "$stored/bench.vmprof"
 }
 
 with_perf()
 {
-	local name=$1 data=/dev/shm/perf.data pid
+	local name=$1 data=$stored/perf.data pid
 	shift
-	perf "$@" -o $data > /dev/null 2>&1 &
+	perf "$@" -o "$data" > /dev/null 2>&1 &
 	pid=$!
-	lab_wait 60 test -s $data	# it has begun
+	lab_wait 60 test -s "$data"	# it has begun
 	sleep 3
 	"${DO:-work}" "$name" "$pid"
 	kill -INT $pid
 	wait $pid || true	# by that signal
-	[ -s $data ]
-	rm -f $data
+	[ -s "$data" ]
+	rm -f "$data"
 }
 
 # a ring is drained where half of it is full: of perf's usual 512 KiB a CPU that would be never while the work runs
@@ -170,11 +172,13 @@ small_ring=(-m 16)
 case_guest web01 || { echo "web01 does not run"; exit 1; }
 case_idle
 virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
-# what others have written goes to the disk now, not some time while something is counted
-quiet='sync; sysctl -q vm.dirty_writeback_centisecs=0'
-sh -c "$quiet" && lab_ssh web01 "$quiet" || { echo "writing back cannot be stopped"; exit 1; }
+# What others have written goes to the disk now. In the guest nothing does while something is counted, in the host what
+# the recorders store does, each second
+sync && sysctl -q vm.dirty_writeback_centisecs=100 vm.dirty_expire_centisecs=100 &&
+	lab_ssh web01 'sync; sysctl -q vm.dirty_writeback_centisecs=0' || { echo "when files are written back cannot be said"; exit 1; }
 sysctl -q kernel.perf_cpu_time_max_percent=0 kernel.kptr_restrict=0
 fact "parameters ROUNDS=$rounds TURNS=$turns PROCESSES=$processes SECONDS_EACH=$seconds PROCESS_TURNS=$process_turns"
+fact "store $(df --output=fstype $stored | tail -n 1)"
 fact "machine $(. /etc/os-release; echo "$PRETTY_NAME"), Linux $(uname -r)"
 modprobe vmprof
 cp /proc/kallsyms /out/
@@ -207,12 +211,13 @@ for turn in $(seq "$turns"); do
 		esac
 	done
 done
-TIMES=1
-# the recorders' own part, with samples and with hardly any
+# the recorders' own part, with samples and with hardly any; as long as it takes to store some times
+TIMES=8
 for turn in 1 2 3 4; do
 	DO=work_of with_vmprof "vmprof-process-$turn" --period 100000
 	DO=work_of with_perf "perf-kvm-process-$turn" kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 100000
 done
+TIMES=1
 DO=still_of with_vmprof vmprof-idle --period 26000000
 DO=still_of with_perf perf-kvm-idle kvm --host --guest record -a "${small_ring[@]}" -e cycles -c 26000000
 with_vmprof vmprof-random-100000 --period 100000 --random
@@ -277,7 +282,7 @@ fact "ends-processes $processes"
 # the module alone: what it writes waits in its ring for the daemon; without it before and after, the host does
 # the same all the time
 agent_off
-vmprof start --domain web01 --period 26000000 --output /dev/shm/bench.vmprof > /dev/null 2>&1
+vmprof start --domain web01 --period 26000000 --output "$stored/bench.vmprof" > /dev/null 2>&1
 ends warm
 ends none
 agent_on
@@ -316,15 +321,15 @@ host_vmprof()
 	shift
 	virsh -q resume web01
 	sleep 3
-	vmprof start --domain web01 --period 100000 --output /dev/shm/bench.vmprof "$@" > /dev/null 2>&1
+	vmprof start --domain web01 --period 100000 --output "$stored/bench.vmprof" "$@" > /dev/null 2>&1
 	sleep 3
 	virsh -q suspend web01
 	sleep 1
 	host_work "$name"
 	vmprof stop > /dev/null 2>&1
-	vmprof report --json /dev/shm/bench.vmprof > /out/host.json
+	vmprof report --json "$stored/bench.vmprof" > /out/host.json
 	fact "host-stored $name $(jq .totals.samples /out/host.json)"
-	rm -f /dev/shm/bench.vmprof
+	rm -f "$stored/bench.vmprof"
 }
 
 virsh -q suspend web01
