@@ -2,7 +2,6 @@
 /* early.c - what cannot wait for the end of the session; what does not come now is asked for once more then. */
 #include "collect/early.h"
 
-#include <errno.h>
 #include <string.h>
 
 void vmp_early_init(struct vmp_vm *vm)
