@@ -161,7 +161,7 @@ static uint32_t asks(int more, struct vmp_msg_get_object *ask)
 	return m.get_object.file;
 }
 
-/* Whatever was asked for of it, @data of it at a time */
+/* @len bytes of a file from @from on, in pieces; @data is all of it */
 static void send_object(uint32_t number, const char *data, size_t from, size_t len, size_t total)
 {
 	const struct vmprof_object o = { .file = htole32(number), .offset = htole64(from), .total = htole64(total) };
