@@ -161,7 +161,7 @@ static uint32_t hidden(const struct branch_data *d)
 		bits |= 1U << DOMAIN;
 	if (d->estimates->source == VMP_SOURCE_CPI)
 		bits |= 1U << BY;
-	if (!d->estimates->unit)
+	if (!d->estimates->chained)
 		bits |= 1U << RUNS_ERROR;
 	bits |= 1U << LBR;
 	for (i = 0; i < d->set->blocks.nr; i++) {

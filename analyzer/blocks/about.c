@@ -145,10 +145,10 @@ static void estimates(FILE *out, const struct vmp_set *set, const struct vmp_est
 	if (e->uncycled)
 		fprintf(out, "  cycles of %" PRIu64 " of %" PRIu64 " runs are not counted, or over the counter's top; %" PRIu32 " blocks have no others\n",
 			e->uncycled, t->flaw[VMP_FLAW_NONE], e->uncycled_blocks);
-	if (e->unit)
+	if (e->chained)
 		fprintf(out, "  runs: %s\n", e->by_instructions ? "from samples of instructions" :
 			"from branches, corrected for windows that are taken at points of time");
-	if (e->unit && !e->by_instructions && e->source == VMP_SOURCE_TIME)
+	if (e->chained && !e->by_instructions && e->source == VMP_SOURCE_TIME)
 		fputs("    +- holds what equation 1 says otherwise, and what the counters counted of other code: by branches alone nobody knows;\n"
 		      "    samples of instructions (vmprof start --cpi) tell\n", out);
 	if (e->doubted)
@@ -236,7 +236,7 @@ void vmp_about_json(FILE *out, const struct vmp_set *set, const struct vmp_estim
 	fprintf(out, "\"estimator\":{\"used\":\"%s\",\"why\":", vmp_source_key(e->source));
 	vmp_json_str(out, vmp_about_source(e->source));
 	fprintf(out, ",\"runs_from\":\"%s\",\"period\":%.0f,\"percentiles\":\"%s\"",
-		!e->unit ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
+		!e->chained ? "none" : e->by_instructions ? "instructions" : "branches", e->period,
 		vmp_source_key(vmp_estimate_spread(e)));
 	fprintf(out, ",\"cycles_not_counted\":%" PRIu64 ",\"blocks_not_counted\":%" PRIu32, e->uncycled, e->uncycled_blocks);
 	fprintf(out, ",\"guessed_part\":%.4f,\"far_from_equation_1\":%" PRIu32 "},\n",

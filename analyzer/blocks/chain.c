@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "blocks/classes.h"
+#include "blocks/share.h"
 #include "util/big.h"
 #include "util/parallel.h"
 
@@ -27,11 +28,14 @@ static void load_pairs(void *arg, uint32_t i, uint32_t to)
 		const struct vmp_pair *p = &c->m->pairs.v[i];
 		const struct vmp_unit *u = &set->units.v[p->unit];
 		const struct vmp_block_code *b = &set->blocks.v[u->block];
+		uint64_t sum = 0;
 		int g;
 
 		for (g = 0; g < VMP_GROUPS; g++)
-			c->steps[i] += p->n[g];
+			sum += p->n[g];
+		c->steps[i] = sum;
 		c->to[i] = c->m->row_of[u->start];
+		c->block[i] = u->block;
 		c->guessed[i] = !b->insns;
 		c->insns[i] = b->insns ? b->insns : guess_insns(set, b);
 	}
@@ -97,21 +101,6 @@ static int index_targets(struct vmp_chain *c)
 	return 0;
 }
 
-/* First block of each start, and what was seen of it from each on */
-static void list_blocks(struct vmp_chain *c)
-{
-	const struct vmp_set *set = c->m->set;
-	uint32_t i;
-
-	memset(c->first_block, 0xff, ((size_t)set->points.points.nr + 1) * sizeof(*c->first_block));
-	for (i = set->blocks.nr; i--; ) {
-		const int is_last = i + 1 == set->blocks.nr || set->blocks.v[i + 1].start != set->blocks.v[i].start;
-
-		c->first_block[set->blocks.v[i].start] = i;
-		c->seen[i] = set->blocks.v[i].n + (is_last ? 0 : c->seen[i + 1]);
-	}
-}
-
 int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double period, int by_instructions)
 {
 	size_t rows = (size_t)m->rows + 2, pairs = (size_t)m->pairs.nr + 1;
@@ -120,22 +109,22 @@ int vmp_chain_init(struct vmp_chain *c, const struct vmp_measure *m, double peri
 	*c = (struct vmp_chain){ .m = m, .period = period, .by_instructions = by_instructions };
 	c->class_of = calloc(rows, sizeof(*c->class_of));
 	c->first = calloc(rows, sizeof(*c->first));
-	c->to = vmp_big_zeroed(pairs, sizeof(*c->to));
-	c->stays = vmp_big_zeroed(pairs, sizeof(*c->stays));
-	c->insns = vmp_big_zeroed(pairs, sizeof(*c->insns));
-	c->guessed = vmp_big_zeroed(pairs, sizeof(*c->guessed));
-	c->steps = vmp_big_zeroed(pairs, sizeof(*c->steps));
+	c->to = vmp_big_alloc(pairs * sizeof(*c->to));
+	c->stays = vmp_big_alloc(pairs * sizeof(*c->stays));
+	c->block = vmp_big_alloc(pairs * sizeof(*c->block));
+	c->insns = vmp_big_alloc(pairs * sizeof(*c->insns));
+	c->guessed = vmp_big_alloc(pairs * sizeof(*c->guessed));
+	c->steps = vmp_big_alloc(pairs * sizeof(*c->steps));
 	c->in_first = calloc(rows, sizeof(*c->in_first));
-	c->in_pair = vmp_big_zeroed(pairs, sizeof(*c->in_pair));
-	c->source = vmp_big_zeroed(pairs, sizeof(*c->source));
-	c->first_block = malloc(((size_t)m->set->points.points.nr + 1) * sizeof(*c->first_block));
-	c->seen = malloc(((size_t)m->set->blocks.nr + 1) * sizeof(*c->seen));
-	if (!c->class_of || !c->first || !c->to || !c->stays || !c->insns || !c->guessed || !c->steps || !c->in_first ||
-	    !c->in_pair || !c->source || !c->first_block || !c->seen)
+	c->in_pair = vmp_big_alloc(pairs * sizeof(*c->in_pair));
+	c->source = vmp_big_alloc(pairs * sizeof(*c->source));
+	if (!c->class_of || !c->first || !c->to || !c->stays || !c->block || !c->insns || !c->guessed || !c->steps || !c->in_first ||
+	    !c->in_pair || !c->source)
 		return -ENOMEM;
-	list_blocks(c);
 	find_targets(c);
-	err = find_classes(c);
+	err = vmp_share_init(c);
+	if (!err)
+		err = find_classes(c);
 	return err ? err : index_targets(c);
 }
 
@@ -145,12 +134,13 @@ void vmp_chain_deinit(struct vmp_chain *c)
 	free(c->first);
 	free(c->to);
 	free(c->stays);
+	free(c->block);
 	free(c->insns);
 	free(c->guessed);
 	free(c->steps);
 	free(c->in_first);
 	free(c->in_pair);
 	free(c->source);
-	free(c->first_block);
+	free(c->landed);
 	free(c->seen);
 }

@@ -26,13 +26,14 @@ struct vmp_chain {
 	uint32_t *first;	/* of a row's pairs; rows + 1 */
 	uint32_t *to;		/* by pair: row in which its unit begins; VMP_NONE: no sample was taken in its like */
 	uint8_t *stays;		/* by pair: that is in the class, or none */
-	double *insns;		/* by pair: of its unit */
+	uint32_t *block;	/* by pair: of its unit */
+	double *insns;		/* ... and that block's instructions */
 	uint8_t *guessed;	/* by pair: its code is not here */
 	uint64_t *steps;	/* by pair: of all groups */
 	uint32_t *in_first;	/* of what leads to a row from its class; rows + 1 */
 	uint32_t *in_pair;	/* numbers of these pairs, by row */
 	uint32_t *source;	/* ... and the rows that they are of */
-	uint32_t *first_block;	/* by point */
+	uint32_t *landed;	/* by landing: the first block of which its samples may be; VMP_NONE none */
 	double *seen;		/* by block: how often windows showed it and the longer ones of its start */
 };
 

@@ -393,39 +393,33 @@ int vmp_count_kept(struct vmp_count *t, const struct vmp_kept *kept)
 
 /* ------------------------------------------------------------------- all */
 
-static void fetch_unit(const struct vmp_set *set, const struct vmp_raw *raw)
+/* By a thread's own numbers */
+static int look_up(struct vmp_count *t, const struct vmp_set_kept *from)
 {
-	if (raw->kind == VMP_RAW_STEP)
-		__builtin_prefetch(&set->units.v[raw->target].block);
+	const struct vmp_seen_as *all = t->m->set->seen_as;
+	uint32_t i;
+
+	t->seen_as = t->own = vmp_big_alloc(((size_t)from->raw.nr + 1) * sizeof(*t->own));
+	for (i = 0; t->own && i < from->raw.nr; i++)
+		t->own[i] = all[from->raw.v[i]];
+	return t->own ? 0 : -ENOMEM;
 }
 
 int vmp_count_init(struct vmp_count *t, struct vmp_measure *m, const struct vmp_set_kept *from)
 {
 	const struct vmp_set *set = m->set;
-	const uint32_t *raws = from && from->raw.nr ? from->raw.v : NULL;
-	uint32_t nr = raws ? from->raw.nr : set->raws.nr, i;
+	uint32_t i;
 
-	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE, .paired = vmp_weigh_paired(set->m) };
-	t->seen_as = vmp_big_alloc(((size_t)nr + 1) * sizeof(*t->seen_as));
+	*t = (struct vmp_count){ .m = m, .phase = VMP_NONE, .paired = vmp_weigh_paired(set->m), .seen_as = set->seen_as };
 	t->block = vmp_big_alloc(((size_t)set->blocks.nr + 1) * sizeof(*t->block));
 	t->place = vmp_big_zeroed((size_t)set->units.nr + 1, sizeof(*t->place));
-	if (!t->seen_as || !t->block || !t->place)
+	if (!t->block || !t->place)
 		return -ENOMEM;
 	for (i = 0; i < set->blocks.nr; i++)
 		t->block[i] = (struct vmp_count_block){
 			.insns = set->blocks.v[i].insns, .spread = m->spreads.of[i], .part = m->part_of[i],
 		};
-	for (i = 0; i < nr; i++) {
-		const struct vmp_raw *raw = vmp_raws_at(&set->raws, raws ? raws[i] : i);
-
-		if (i + TOGETHER < nr)
-			fetch_unit(set, vmp_raws_at(&set->raws, raws ? raws[i + TOGETHER] : i + TOGETHER));
-		t->seen_as[i] = (struct vmp_seen_as){
-			.number = raw->target & INT32_MAX, .missed = !!raw->missed,
-			.block = raw->kind == VMP_RAW_STEP ? set->units.v[raw->target].block : VMP_NONE,
-		};
-	}
-	return 0;
+	return from && from->raw.nr ? look_up(t, from) : 0;
 }
 
 int vmp_count_merge(struct vmp_measure *m, struct vmp_count *t)
@@ -442,7 +436,7 @@ int vmp_count_merge(struct vmp_measure *m, struct vmp_count *t)
 
 void vmp_count_deinit(struct vmp_count *t)
 {
-	free(t->seen_as);
+	free(t->own);
 	free(t->block);
 	free(t->place);
 	vmp_vec_free(&t->hits);

@@ -10,13 +10,6 @@
 
 #include "blocks/measure.h"
 
-/* What a raw became */
-struct vmp_seen_as {
-	uint32_t number : 31;	/* of the unit or landing */
-	uint32_t missed : 1;	/* a mispredicted branch led there */
-	uint32_t block;		/* of a unit; VMP_NONE none */
-};
-
 /* All that a step of a window touches of its block: half a line of cache */
 struct vmp_count_block {
 	struct vmp_cpi cpi;
@@ -36,7 +29,8 @@ struct vmp_count_hit {
 
 struct vmp_count {
 	struct vmp_measure *m;
-	struct vmp_seen_as *seen_as;	/* by number in what is kept */
+	const struct vmp_seen_as *seen_as;	/* by number in what is kept */
+	struct vmp_seen_as *own;	/* ... where these are not the set's numbers */
 	struct vmp_count_block *block;
 	uint32_t *place;	/* by unit: number + 1 of its pair in the row that is counted */
 	VMP_VEC(struct vmp_count_hit) hits;

@@ -9,12 +9,13 @@
 
 #define MENDED_MAX	2.0	/* of the runs that windows show: where more are hidden, nobody knows how many */
 
-/* Cycles of one run of a unit's block, as far as they are known by now */
-LANES double cycles_of(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, const struct vmp_unit *u, unsigned int lane)
+/* Cycles of one run of each block, as far as they are known by now */
+LANES void find_took(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
-	size_t block = (size_t)u->block * lanes + lane;
+	size_t i;
 
-	return s->block[block] > 0 ? s->time[block] * c->period / s->block[block] : 0;
+	for (i = 0; i < (size_t)c->m->set->blocks.nr * lanes; i++)
+		s->took[i] = s->block[i] > 0 ? s->time[i] * c->period / s->block[i] : 0;
 }
 
 /* Of each row: its windows that a VM entry cut, by the cycles and by the instructions in all of them */
@@ -32,7 +33,7 @@ LANES void find_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigne
 		steps(c, s, lanes, i, n);
 		for (l = 0; l < lanes; l++) {
 			at = (size_t)m->pairs.v[i].row * lanes + l;
-			s->cut_cycles[at] += n[l] * cycles_of(c, s, lanes, &m->set->units.v[m->pairs.v[i].unit], l);
+			s->cut_cycles[at] += n[l] * s->took[(size_t)c->block[i] * lanes + l];
 			s->cut_insns[at] += n[l] * c->insns[i];
 		}
 	}
@@ -122,10 +123,10 @@ LANES double lost(const struct vmp_sight *x)
 	return less > 0 && less * less > x->lost ? sqrt(less * less - x->lost) / x->near : 0;
 }
 
-/* Instructions of a unit's block behind the common code of its start; 0 none, or not known */
-LANES double tail_of(const struct vmp_chain *c, const struct vmp_unit *u)
+/* Instructions of a block behind the common code of its start; 0 none, or not known */
+LANES double tail_of(const struct vmp_chain *c, const struct vmp_block_code *b)
 {
-	const double insns = u->block == VMP_NONE ? 0 : c->m->set->blocks.v[u->block].insns, common = c->m->common[u->start].insns;
+	const double insns = b->insns, common = c->m->common[b->start].insns;
 
 	return common > 0 && insns > common ? insns - common : 0;
 }
@@ -142,19 +143,19 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 	memset(s->missing, 0, (size_t)m->rows * lanes * sizeof(*s->missing));
 	memset(s->tail, 0, (size_t)m->rows * lanes * sizeof(*s->tail));
 	for (i = 0; i < m->pairs.nr; i++) {
-		const struct vmp_unit *u = &m->set->units.v[m->pairs.v[i].unit];
+		const struct vmp_block_code *b = &m->set->blocks.v[c->block[i]];
 		double tail;
 
 		if (c->to[i] == VMP_NONE || m->shared[c->to[i]])
 			continue;
 		shown(c, s, lanes, i, n);
 		steps(c, s, lanes, i, all);
-		tail = tail_of(c, u);
+		tail = tail_of(c, b);
 		for (l = 0; l < lanes && m->shared[m->pairs.v[i].row]; l++)
 			all[l] = 0;	/* there they are no numbers of windows */
 		for (l = 0; l < lanes; l++) {
 			size_t to = (size_t)c->to[i] * lanes + l, row = (size_t)m->pairs.v[i].row * lanes + l;
-			double took = cycles_of(c, s, lanes, u, l), cycles = s->cut_cycles[row] * took, insns = s->cut_insns[row] * c->insns[i];
+			double took = s->took[(size_t)c->block[i] * lanes + l], cycles = s->cut_cycles[row] * took, insns = s->cut_insns[row] * c->insns[i];
 			double missing = n[l] * (cycles > insns ? cycles : insns);
 
 			s->shown[to] += n[l];
@@ -164,7 +165,7 @@ LANES void find_missing(const struct vmp_chain *c, struct vmp_solutions *s, unsi
 			s->tail[to].insns += n[l] * tail;
 			s->tail[to].cycles += n[l] * tail * took;
 			s->tail[to].missing += missing * tail;
-			s->tail[to].unknown += m->set->blocks.v[u->block].insns ? 0 : n[l];
+			s->tail[to].unknown += b->insns ? 0 : n[l];
 		}
 	}
 }
@@ -247,10 +248,10 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 	unsigned int l;
 	uint32_t i, row;
 
-	for (i = 0; i < set->units.nr; i++) {
-		const struct vmp_unit *u = &set->units.v[i];
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
 
-		row = u->block == VMP_NONE ? VMP_NONE : c->m->row_of[u->start];
+		row = c->m->row_of[b->start];
 		if (row == VMP_NONE || c->m->shared[row])
 			continue;
 		for (l = 0; l < lanes; l++) {
@@ -261,17 +262,18 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 			if (!(shown > 0))
 				continue;
 			more = start_mended(&s->sight[at], shown, s->x[at] / shown, s->missing[at] / shown + lost(&s->sight[at]),
-					    shown * c->m->common[u->start].insns / period);
+					    shown * c->m->common[b->start].insns / period);
 			tail = tail_mended(t, period, more);
 			if (tail != 1)
-				more *= tail_of(c, u) > 0 ? of_tail(t, tail, cycles_of(c, s, lanes, u, l)) : of_rest(t, tail, shown);
-			s->unit[(size_t)i * lanes + l] *= more;
+				more *= tail_of(c, b) > 0 ? of_tail(t, tail, s->took[(size_t)i * lanes + l]) : of_rest(t, tail, shown);
+			s->block[(size_t)i * lanes + l] *= more;
 		}
 	}
 }
 
 LANES void mend_cuts(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
 {
+	find_took(c, s, lanes);
 	find_cuts(c, s, lanes);
 	find_more(c, s, lanes);
 	find_missing(c, s, lanes);

@@ -5,7 +5,7 @@
 
 #include "blocks/solutions.h"
 
-/** vmp_cuts_mend() - Executions of units, with those that cuts hide, without those that cut windows have too many of; samples of instructions have told @s's rows. */
+/** vmp_cuts_mend() - Executions of blocks, with those that cuts hide, without those that cut windows have too many of; samples of instructions have told @s's rows. */
 void vmp_cuts_mend(const struct vmp_chain *c, struct vmp_solutions *s);
 
 #endif

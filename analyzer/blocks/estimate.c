@@ -50,7 +50,6 @@ static void take(struct vmp_estimates *e, const struct vmp_solutions *s)
 		b->executions = s->block[i] > 0 ? s->block[i] : NAN;
 		b->cycles[VMP_SOURCE_TIME] = s->block[i] > 0 ? s->time[i] * e->period / s->block[i] : NAN;
 	}
-	memcpy(e->unit, s->unit, e->m->set->units.nr * sizeof(*e->unit));
 	e->guessed_part = s->guessed;
 }
 
@@ -79,7 +78,7 @@ static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned
 {
 	const struct vmp_set *set = w->e->m->set;
 	struct without *to = &w->without[s->first + lane];
-	float *unit = w->e->unit_without[s->first + lane], *block = w->e->block_without[s->first + lane];
+	float *block = w->e->block_without[s->first + lane];
 	uint32_t i;
 
 	for (i = 0; i < set->blocks.nr; i++) {
@@ -91,8 +90,23 @@ static void take_group(struct worker *w, const struct vmp_solutions *s, unsigned
 		if (block)
 			block[i] = (float)to->executions[i];
 	}
-	for (i = 0; unit && i < set->units.nr; i++)
-		unit[i] = (float)s->unit[i * VMP_LANES + lane];
+}
+
+static int take_units_of_groups(struct worker *w, struct vmp_solutions *s)
+{
+	const uint32_t nr = w->e->m->set->units.nr;
+	double *unit = vmp_big_alloc(((size_t)nr + 1) * VMP_LANES * sizeof(*unit));
+	unsigned int l;
+	uint32_t i;
+
+	if (!unit)
+		return -ENOMEM;
+	vmp_solutions_units(w->chain, s, unit);
+	for (l = 0; l < VMP_LANES; l++)
+		for (i = 0; i < nr; i++)
+			w->e->unit_without[s->first + l][i] = (float)unit[i * VMP_LANES + l];
+	free(unit);
+	return 0;
 }
 
 static int solve_lanes(struct worker *w, unsigned int first)
@@ -108,6 +122,8 @@ static int solve_lanes(struct worker *w, unsigned int first)
 		vmp_solutions_solve(w->chain, &s);
 		for (l = 0; l < VMP_LANES; l++)
 			take_group(w, &s, l);
+		if (w->e->unit)
+			err = take_units_of_groups(w, &s);
 		take_missed_of_groups(w, &s);
 	}
 	vmp_solutions_deinit(&s);
@@ -224,11 +240,12 @@ static int alloc_groups(struct vmp_estimates *e, struct without without[VMP_GROU
 	size_t blocks = (size_t)e->m->set->blocks.nr + 1, nr = (size_t)e->m->set->units.nr + 1;
 	int g;
 
-	e->unit = vmp_big_zeroed(nr, sizeof(*e->unit));
-	*room = vmp_big_zeroed(3 * VMP_GROUPS * blocks, sizeof(**room));
-	if (groups)
+	*room = vmp_big_alloc(3 * VMP_GROUPS * blocks * sizeof(**room));
+	if (groups) {
+		e->unit = vmp_big_alloc(nr * sizeof(*e->unit));
 		e->unit_chance = calloc(nr, sizeof(*e->unit_chance));
-	if (!e->unit || !*room || (groups && !e->unit_chance))
+	}
+	if (!*room || (groups && (!e->unit || !e->unit_chance)))
 		return -ENOMEM;
 	for (g = 0; g < VMP_GROUPS; g++) {
 		without[g].executions = *room + 3 * g * blocks;
@@ -260,8 +277,10 @@ static int timed(struct vmp_estimates *e, int groups)
 	if (!err) {
 		vmp_solutions_solve(&c, &all);
 		take(e, &all);
-		if (groups)
+		if (groups) {
+			vmp_solutions_units(&c, &all, e->unit);
 			e->window = vmp_solutions_chance(&c, &all, e->unit_chance);
+		}
 		take_missed(e, &c, &all);
 		err = solve_all_groups(e, &c, &all, without);
 	}
@@ -536,6 +555,7 @@ int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m,
 	e->by_instructions = paired && has_second_samples(m);
 	if (e->period > 0 && (m->counts || e->by_instructions)) {
 		err = timed(e, groups);
+		e->chained = 1;
 		if (e->source == VMP_SOURCE_CPI)
 			e->source = VMP_SOURCE_TIME;
 	}

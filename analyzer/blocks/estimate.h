@@ -56,10 +56,10 @@ static inline double vmp_few_error(double samples, double period, double runs)
 struct vmp_estimates {
 	const struct vmp_measure *m;
 	struct vmp_estimate *block;	/* by number of the block */
-	double *unit;			/* executions by number of the unit; NULL: not known */
-	float *unit_without[VMP_GROUPS];	/* the same without one group; NULL: not wanted */
-	double *unit_chance;		/* by number of the unit: variance of its executions, by chance of what windows show;
-					   NULL: not wanted */
+	int chained;			/* the chain told executions */
+	double *unit;			/* executions by number of the unit; NULL: not known, or not wanted */
+	float *unit_without[VMP_GROUPS];	/* the same without one group */
+	double *unit_chance;		/* by number of the unit: variance of its executions, by chance of what windows show */
 	double window;			/* executions that one window stands for where code is rarely sampled */
 	float *block_without[VMP_GROUPS];	/* executions by number of the block, without one group (NAN: by the
 						   processor's own cycles); NULL: not wanted */
@@ -90,7 +90,7 @@ double vmp_error_of(const double without[VMP_GROUPS]);
 
 /**
  * vmp_estimate_create() - From what was counted.
- * @groups: Keep unit_without[], unit_chance[] and block_without[], too.
+ * @groups: Keep unit[], unit_without[], unit_chance[] and block_without[], too.
  * Return: 0 or -ENOMEM.
  */
 int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m, int groups);

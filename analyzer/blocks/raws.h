@@ -30,7 +30,6 @@ struct vmp_raw {
 	/* counts */
 	uint32_t n, mispredicted;
 	uint32_t cycled;		/* of n, those that tell cycles */
-	uint32_t target;		/* number of the unit or landing that it became */
 	uint32_t hash;			/* upper half, of one in a table */
 };
 

@@ -2,6 +2,8 @@
 /* resolve.c - from raws to units, blocks and landings: the code of each block is looked at once. */
 #include "blocks/bounds.h"
 
+#include "util/big.h"
+
 #include <string.h>
 
 #define AHEAD	16U	/* raws that are fetched while one is looked at */
@@ -214,6 +216,18 @@ static void add_counts(struct vmp_set *set, struct vmp_unit *u, const struct vmp
 	b->missed.cycled += raw->cycled;
 }
 
+/* Of a raw, which becomes the unit or landing @number */
+static void become(struct vmp_set *set, uint32_t raw, uint32_t number, uint32_t block)
+{
+	set->seen_as[raw] = (struct vmp_seen_as){ number & INT32_MAX, !!vmp_raws_at(&set->raws, raw)->missed, block };
+}
+
+static void fetch_ahead(const struct vmp_drawing *w, uint32_t i)
+{
+	if (i + AHEAD < w->nr)
+		__builtin_prefetch(vmp_raws_at(&w->set->raws, w->v[i + AHEAD].raw));
+}
+
 static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct checked *c)
 {
 	struct vmp_unit u = { .start = d->start, .end = d->end, .next = d->next, .block = VMP_NONE, .flow = c->flow };
@@ -237,16 +251,16 @@ static int add_units(const struct vmp_drawing *w, const struct checked *checked)
 
 	for (i = 0; !err && i < w->steps; i++) {
 		const struct vmp_drawn *d = &w->v[i];
-		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
+		struct vmp_unit *u;
 
-		if (i + AHEAD < w->steps)
-			__builtin_prefetch(vmp_raws_at(&set->raws, w->v[i + AHEAD].raw), 1);
+		fetch_ahead(w, i);
 		if (!i || vmp_by_points(d, d - 1))
 			err = add_unit(set, d, &checked[i]);
 		if (err)
 			break;
-		raw->target = set->units.nr - 1;
-		add_counts(set, &set->units.v[raw->target], raw);
+		u = &set->units.v[set->units.nr - 1];
+		become(set, d->raw, set->units.nr - 1, u->block);
+		add_counts(set, u, vmp_raws_at(&set->raws, d->raw));
 	}
 	return err;
 }
@@ -333,18 +347,19 @@ static int add_alone(const struct vmp_drawing *w, uint32_t i)
 	int err = most ? 0 : -ENOMEM;
 
 	for (; !err && i < w->nr; i++) {
-		struct vmp_raw *raw = vmp_raws_at(&set->raws, w->v[i].raw);
+		const uint32_t n = vmp_raws_at(&set->raws, w->v[i].raw)->n;
 
+		fetch_ahead(w, i);
 		if (w->v[i].end != at) {
 			at = w->v[i].end;
 			err = find_alone(set, most, at, &number);
 		}
 		if (err)
 			break;
-		raw->target = number;
-		set->landings.v[number].n += raw->n;
-		set->totals.alone += raw->n;
-		set->totals.placed += set->landings.v[number].flaw ? 0 : raw->n;
+		become(set, w->v[i].raw, number, VMP_NONE);
+		set->landings.v[number].n += n;
+		set->totals.alone += n;
+		set->totals.placed += set->landings.v[number].flaw ? 0 : n;
 	}
 	free(most);
 	return err;
@@ -424,9 +439,10 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 
 	for (i = w->steps; !err && i < w->nr && w->v[i].start != VMP_NONE; i++) {
 		const struct vmp_drawn *d = &w->v[i];
-		struct vmp_raw *raw = vmp_raws_at(&set->raws, d->raw);
+		const uint32_t n = vmp_raws_at(&set->raws, d->raw)->n;
 		struct vmp_landing new, *l;
 
+		fetch_ahead(w, i);
 		if (i == w->steps || vmp_by_points(d, d - 1))
 			c = &checked[i];
 		new = landing_of(set, d, c);
@@ -434,20 +450,23 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 			err = vmp_vec_push(&set->landings, new);
 		if (err)
 			break;
-		raw->target = set->landings.nr - 1;
-		l = &set->landings.v[raw->target];
-		l->n += raw->n;
-		*(l->flaw ? &set->totals.astray : &set->totals.landed) += raw->n;
+		l = &set->landings.v[set->landings.nr - 1];
+		become(set, d->raw, set->landings.nr - 1, VMP_NONE);
+		l->n += n;
+		*(l->flaw ? &set->totals.astray : &set->totals.landed) += n;
 	}
 	return err ? err : add_alone(w, i);
 }
 
 int vmp_set_resolve(struct vmp_drawing *w)
 {
-	struct checked *checked = malloc(((size_t)w->nr + 1) * sizeof(*checked));
+	struct checked *checked = vmp_big_alloc(((size_t)w->nr + 1) * sizeof(*checked));
 	int err = checked ? vmp_draw(w) : -ENOMEM;
 
 	w->found = checked;
+	w->set->seen_as = vmp_big_alloc(((size_t)w->nr + 1) * sizeof(*w->set->seen_as));
+	if (!w->set->seen_as)
+		err = -ENOMEM;
 	if (!err)
 		err = vmp_draw_together(w, w->nr, check_all);
 	if (!err)

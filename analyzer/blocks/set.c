@@ -417,6 +417,7 @@ void vmp_set_destroy(struct vmp_set *set)
 	vmp_stepper_deinit(&set->stepper);
 	vmp_points_deinit(&set->points);
 	vmp_raws_free(&set->raws);
+	free(set->seen_as);
 	vmp_set_forget_kept(set);
 	vmp_vec_free(&set->mappings);
 	vmp_hash_free(&set->by_mapping);

@@ -71,6 +71,13 @@ struct vmp_landing {
 	uint32_t n;
 };
 
+/* What a raw became */
+struct vmp_seen_as {
+	uint32_t number : 31;	/* of the unit or landing */
+	uint32_t missed : 1;	/* a mispredicted branch led there */
+	uint32_t block;		/* of a unit; VMP_NONE none */
+};
+
 /* What a thread of the first pass kept */
 struct vmp_set_kept {
 	struct vmp_kept kept;
@@ -100,6 +107,7 @@ struct vmp_set {
 	struct vmp_points points;
 	struct vmp_stepper stepper;	/* for who does not share it with threads */
 	struct vmp_raws raws;
+	struct vmp_seen_as *seen_as;	/* by raw */
 	VMP_VEC(struct vmp_set_mapping) mappings;
 	struct vmp_hash by_mapping;
 	VMP_VEC(struct vmp_unit) units;

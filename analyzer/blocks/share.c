@@ -5,6 +5,48 @@
 #include <string.h>
 
 #include "blocks/lanes.h"
+#include "util/big.h"
+
+/* By point */
+static uint32_t *list_blocks(const struct vmp_chain *c)
+{
+	const struct vmp_set *set = c->m->set;
+	size_t bytes = ((size_t)set->points.points.nr + 1) * sizeof(uint32_t);
+	uint32_t *first = vmp_big_alloc(bytes), i;
+
+	if (!first)
+		return NULL;
+	memset(first, 0xff, bytes);
+	for (i = set->blocks.nr; i--; ) {
+		const int is_last = i + 1 == set->blocks.nr || set->blocks.v[i + 1].start != set->blocks.v[i].start;
+
+		first[set->blocks.v[i].start] = i;
+		c->seen[i] = set->blocks.v[i].n + (is_last ? 0 : c->seen[i + 1]);
+	}
+	return first;
+}
+
+int vmp_share_init(struct vmp_chain *c)
+{
+	const struct vmp_set *set = c->m->set;
+	uint32_t *first, i, b;
+
+	c->landed = vmp_big_alloc(((size_t)set->landings.nr + 1) * sizeof(*c->landed));
+	c->seen = vmp_big_alloc(((size_t)set->blocks.nr + 1) * sizeof(*c->seen));
+	first = c->seen ? list_blocks(c) : NULL;
+	if (!c->landed || !first) {
+		free(first);
+		return -ENOMEM;
+	}
+	for (i = 0; i < set->landings.nr; i++) {
+		const struct vmp_landing *l = &set->landings.v[i];
+
+		b = l->flaw ? set->blocks.nr : vmp_set_landing_block(set, l, first[l->start]);
+		c->landed[i] = b < set->blocks.nr && set->blocks.v[b].start == l->start ? b : VMP_NONE;
+	}
+	free(first);
+	return 0;
+}
 
 /*
  * Blocks of one start lie together, the shortest first, so that a sample is of one of those from the first on that goes on as
@@ -22,12 +64,8 @@ LANES void note_shares(const struct vmp_chain *c, struct vmp_solutions *s, unsig
 	memset(s->by_runs, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->by_runs));
 	memset(s->by_sight, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->by_sight));
 	for (i = 0; i < set->landings.nr; i++) {
-		const struct vmp_landing *land = &set->landings.v[i];
-
-		if (land->flaw || land->ended)
-			continue;
-		b = vmp_set_landing_block(set, land, c->first_block[land->start]);
-		if (b >= set->blocks.nr || set->blocks.v[b].start != land->start || !(c->seen[b] > 0))
+		b = c->landed[i];
+		if (b == VMP_NONE || set->landings.v[i].ended || !(c->seen[b] > 0))
 			continue;
 		without(s, lanes, landings[i].n, n);
 		for (l = 0; l < lanes; l++) {
@@ -89,10 +127,10 @@ LANES void share_ended(const struct vmp_chain *c, struct vmp_solutions *s, unsig
 		const struct vmp_landing *land = &set->landings.v[i];
 		double n[VMP_LANES], all[VMP_LANES] = { 0 }, part, seen = 0;
 
-		if (land->flaw || !land->ended)
+		first = c->landed[i];
+		if (first == VMP_NONE || !land->ended)
 			continue;
 		without(s, lanes, landings[i].n, n);
-		first = vmp_set_landing_block(set, land, c->first_block[land->start]);
 		for (end = first; end < set->blocks.nr && set->blocks.v[end].start == land->start && set->blocks.v[end].end == land->at; end++) {
 			seen += set->blocks.v[end].n;
 			for (l = 0; l < lanes; l++)

@@ -5,6 +5,9 @@
 
 #include "blocks/solutions.h"
 
+/** vmp_share_init() - What does not change, of @c whose measure is known.  Return: 0 or -ENOMEM; vmp_chain_deinit() is due either way. */
+int vmp_share_init(struct vmp_chain *c);
+
 /**
  * vmp_share() - Samples of landings, shared out among the blocks of which they may be: by the blocks' executions in each lane, where nothing
  * tells them by how often windows showed them.

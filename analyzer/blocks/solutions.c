@@ -20,14 +20,13 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 {
 	size_t rows = ((size_t)c->m->rows + 1) * lanes, pairs = ((size_t)c->m->pairs.nr + 1) * lanes;
 	size_t blocks = ((size_t)c->m->set->blocks.nr + 1) * lanes, i;
-	/* those by block and unit are filled when shares of steps have been used, and lie where these did */
+	/* those by block are filled when shares of steps have been used, and lie where these did */
 	const struct { double **at; size_t nr; } parts[] = {
 		{ &s->samples, rows }, { &s->seconds, rows }, { &s->weight, rows }, { &s->keeps, rows }, { &s->x, rows }, { &s->cut_cycles, rows },
 		{ &s->cut_insns, rows }, { &s->more, rows }, { &s->shown, rows }, { &s->missing, rows },
 		{ (double **)&s->tail, rows * sizeof(*s->tail) / sizeof(double) },
 		{ (double **)&s->sight, rows * sizeof(*s->sight) / sizeof(double) }, { &s->scale, 2 * ((size_t)c->classes + 1) * lanes },
-		{ &s->part, 0 }, { &s->unit, ((size_t)c->m->set->units.nr + 1) * lanes },
-		{ &s->block, blocks }, { &s->time, blocks }, { &s->left, blocks }, { &s->by_runs, blocks }, { &s->by_sight, blocks },
+		{ &s->part, 0 }, { &s->block, blocks }, { &s->time, blocks }, { &s->left, blocks }, { &s->by_runs, blocks }, { &s->by_sight, blocks },
 	};
 	size_t all = 0;
 
@@ -38,6 +37,7 @@ int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsig
 		return -ENOMEM;
 	for (i = 0, all = 0; i < sizeof(parts) / sizeof(parts[0]); all += parts[i++].nr)
 		*parts[i].at = s->room + all;
+	s->took = s->by_runs;
 	memset(s->room, 0, (size_t)(s->part - s->room) * sizeof(*s->room));
 	for (i = 0; i < rows; i++)
 		s->x[i] = 1;
@@ -233,37 +233,56 @@ LANES void by_instructions(const struct vmp_chain *c, struct vmp_solutions *s, u
 	}
 }
 
-/* What rows' windows show of each unit */
-LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+/* What a row's windows show of a pair's unit is added to @to */
+LANES void add_shown(const struct vmp_chain *c, const struct vmp_solutions *s, unsigned int lanes, uint32_t pair, double *to)
 {
-	const struct vmp_set *set = c->m->set;
+	const double *x = &s->x[(size_t)c->m->pairs.v[pair].row * lanes];
 	double n[VMP_LANES];
 	unsigned int l;
+
+	if (!c->stays[pair])
+		return;
+	shown(c, s, lanes, pair, n);
+	for (l = 0; l < lanes; l++)
+		to[l] += x[l] > 0 ? n[l] : 0;
+}
+
+LANES void executions(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+{
 	uint32_t i;
 
-	memset(s->unit, 0, (size_t)set->units.nr * lanes * sizeof(*s->unit));
-	for (i = 0; i < c->m->pairs.nr; i++) {
-		const struct vmp_pair *p = &c->m->pairs.v[i];
+	memset(s->block, 0, (size_t)c->m->set->blocks.nr * lanes * sizeof(*s->block));
+	for (i = 0; i < c->m->pairs.nr; i++)
+		add_shown(c, s, lanes, i, &s->block[(size_t)c->block[i] * lanes]);
+}
 
-		if (!c->stays[i])
-			continue;
-		shown(c, s, lanes, i, n);
-		for (l = 0; l < lanes; l++)
-			if (s->x[(size_t)p->row * lanes + l] > 0)
-				s->unit[(size_t)p->unit * lanes + l] += n[l];
+LANES void units(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes, double *unit)
+{
+	const struct vmp_set *set = c->m->set;
+	double *sum = s->by_runs;	/* by block: of what is shown */
+	unsigned int l;
+	uint32_t i;
+	size_t at;
+
+	memset(unit, 0, (size_t)set->units.nr * lanes * sizeof(*unit));
+	for (i = 0; i < c->m->pairs.nr; i++)
+		add_shown(c, s, lanes, i, &unit[(size_t)c->m->pairs.v[i].unit * lanes]);
+	memset(sum, 0, (size_t)set->blocks.nr * lanes * sizeof(*sum));
+	for (i = 0; i < set->units.nr; i++)
+		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++)
+			sum[(size_t)set->units.v[i].block * lanes + l] += unit[(size_t)i * lanes + l];
+	for (i = 0; i < set->units.nr; i++) {
+		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++) {
+			at = (size_t)set->units.v[i].block * lanes + l;
+			if (sum[at] > 0)
+				unit[(size_t)i * lanes + l] *= s->block[at] / sum[at];
+		}
 	}
 }
 
-LANES void sum_blocks(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
+void vmp_solutions_units(const struct vmp_chain *c, struct vmp_solutions *s, double *unit)
 {
-	const struct vmp_set *set = c->m->set;
-	unsigned int l;
-	uint32_t i;
-
-	memset(s->block, 0, (size_t)set->blocks.nr * lanes * sizeof(*s->block));
-	for (i = 0; i < set->units.nr; i++)
-		for (l = 0; set->units.v[i].block != VMP_NONE && l < lanes; l++)
-			s->block[(size_t)set->units.v[i].block * lanes + l] += s->unit[(size_t)i * lanes + l];
+	FOR_LANES(units, c, s, unit);
 }
 
 LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int lanes)
@@ -282,11 +301,9 @@ LANES void solve(const struct vmp_chain *c, struct vmp_solutions *s, unsigned in
 		scale(c, s, lanes);
 	}
 	executions(c, s, lanes);
-	sum_blocks(c, s, lanes);
 	vmp_share(c, s, c->m->landings, s->time);
 	if (c->by_instructions) {
 		vmp_cuts_mend(c, s);
-		sum_blocks(c, s, lanes);
 		vmp_share(c, s, c->m->landings, s->time);
 	}
 }

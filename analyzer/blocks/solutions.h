@@ -44,11 +44,11 @@ struct vmp_solutions {
 	struct vmp_tail *tail;	/* by row of one start */
 	struct vmp_sight *sight;	/* ... too */
 	double *scale;		/* by class: instructions that there must be, and that there are */
-	double *unit;		/* executions by unit */
-	double *block;		/* ... and by block */
+	double *block;		/* executions by block */
 	double *time;		/* samples by block */
 	double *left;		/* by block: its executions, and those of the longer ones of its start */
 	double *by_runs, *by_sight;	/* by block: samples that it shares with these, for each execution, or each time that it was seen */
+	double *took;		/* by block: cycles of one execution, 0 unknown; lies where by_runs does, between two uses of that */
 	double *room;		/* what all these lie in */
 	double guessed;		/* part of the scale's instructions that are of code that is not here */
 };
@@ -59,6 +59,13 @@ void vmp_solutions_deinit(struct vmp_solutions *s);
 
 /** vmp_solutions_solve() - All lanes, each as it would be alone. */
 void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s);
+
+/**
+ * vmp_solutions_units() - What windows show of each unit, so many times as of its block.
+ * @s: Solved; by_runs is used.
+ * @unit: Executions by unit, lane by lane; filled in.
+ */
+void vmp_solutions_units(const struct vmp_chain *c, struct vmp_solutions *s, double *unit);
 
 /**
  * vmp_solutions_chance() - How far chance may be off, in how often windows show a unit, at what they stand for.

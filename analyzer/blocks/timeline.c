@@ -33,7 +33,7 @@ static int push(struct work *w, struct vmp_strip_span *s)
 static void block_of(const struct work *w, const struct vmp_set_keys *keys, unsigned int i, struct vmp_strip_span *b)
 {
 	uint32_t number = keys->number[i], cycles = keys->raw[i].cycles;
-	const struct vmp_unit *u = number == VMP_NONE ? NULL : &w->set->units.v[vmp_raws_at(&w->set->raws, number)->target];
+	const struct vmp_unit *u = number == VMP_NONE ? NULL : &w->set->units.v[w->set->seen_as[number].number];
 	const struct vmp_estimate *e;
 
 	b->kind = VMP_MOMENT_BLOCK;
@@ -58,7 +58,7 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 	if (!keys->landed || !keys->raw[keys->nr].a || !(s->flags & VMPROF_SF_COUNTS) || !s->instructions)
 		return (double)s->tsc;
 	number = keys->number[keys->nr];
-	l = number == VMP_NONE ? NULL : &w->set->landings.v[vmp_raws_at(&w->set->raws, number)->target];
+	l = number == VMP_NONE ? NULL : &w->set->landings.v[w->set->seen_as[number].number];
 	if (!l || l->ended || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
 		return (double)s->tsc;
 	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;

@@ -78,7 +78,7 @@ static unsigned int lack_at(const struct vmp_set *set, uint32_t point)
 static void judge(const struct vmp_set *set, uint32_t number, struct vmp_fit *fit, unsigned int branch, unsigned int nr)
 {
 	/* what was not there when the set was made is of nobody knows whom */
-	const struct vmp_unit *u = number == VMP_NONE ? NULL : &set->units.v[vmp_raws_at(&set->raws, number)->target];
+	const struct vmp_unit *u = number == VMP_NONE ? NULL : &set->units.v[set->seen_as[number].number];
 	unsigned int left_out = !u ? VMP_LACK_FLAW + VMP_FLAW_UNKNOWN : u->impossible ? VMP_LACK_IMPOSSIBLE : VMP_LACK_NR;
 	unsigned int step = u ? lack_of_step(set, u) : VMP_LACK_NR;
 

@@ -66,22 +66,6 @@ static void make_landings(void)
 	}
 }
 
-static void index_blocks(void)
-{
-	uint32_t i;
-
-	chain.first_block = malloc(set.points.points.nr * sizeof(*chain.first_block));
-	chain.seen = calloc(set.blocks.nr + 1, sizeof(*chain.seen));
-	assert_true(chain.first_block && chain.seen);
-	memset(chain.first_block, 0xff, set.points.points.nr * sizeof(*chain.first_block));
-	for (i = set.blocks.nr; i--; ) {
-		const struct vmp_block_code *b = &set.blocks.v[i];
-
-		chain.first_block[b->start] = i;
-		chain.seen[i] = b->n + (i + 1 < set.blocks.nr && b[1].start == b->start ? chain.seen[i + 1] : 0);
-	}
-}
-
 static int may_be_of(const struct vmp_landing *l, const struct vmp_block_code *b)
 {
 	return b->start == l->start && (l->ended ? b->end == l->at : b->end >= l->at);
@@ -157,16 +141,20 @@ static void test_as_defined(void **state)
 /* By halving, as step by step */
 static void test_block_of_a_landing(void **state)
 {
-	uint32_t i, b;
+	uint32_t i, b, first;
 
 	(void)state;
 	for (i = 0; i < set.landings.nr; i++) {
 		const struct vmp_landing *l = &set.landings.v[i];
-		const uint32_t first = chain.first_block[l->start];
 
+		for (first = 0; set.blocks.v[first].start != l->start; first++)
+			;
 		for (b = first; b < set.blocks.nr && set.blocks.v[b].start == l->start && set.blocks.v[b].end < l->at; b++)
 			;
 		assert_int_equal(vmp_set_landing_block(&set, l, first), b);
+		if (l->flaw || b == set.blocks.nr || set.blocks.v[b].start != l->start)
+			b = VMP_NONE;
+		assert_int_equal(chain.landed[i], b);
 	}
 	assert_int_equal(vmp_set_landing_block(&set, &set.landings.v[0], VMP_NONE), set.blocks.nr);
 }
@@ -177,8 +165,7 @@ static int setup(void **state)
 	seed = 1;
 	make_blocks();
 	make_landings();
-	index_blocks();
-	return 0;
+	return vmp_share_init(&chain);
 }
 
 static int teardown(void **state)
@@ -187,7 +174,7 @@ static int teardown(void **state)
 	vmp_vec_free(&set.points.points);
 	vmp_vec_free(&set.blocks);
 	vmp_vec_free(&set.landings);
-	free(chain.first_block);
+	free(chain.landed);
 	free(chain.seen);
 	return 0;
 }
