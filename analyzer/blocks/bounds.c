@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "util/big.h"
+
 #define NOP	0x90
 
 /* What is known of a byte */
@@ -217,7 +219,7 @@ static void *mark_points(void *arg)
 /* Points whose code is here, those of an object together: the same file of two guests is two. */
 static uint32_t *by_object(const struct vmp_points *p, uint32_t *nr)
 {
-	uint32_t *order = malloc(((size_t)p->points.nr + 1) * sizeof(*order));
+	uint32_t *order = vmp_big_alloc(((size_t)p->points.nr + 1) * sizeof(*order));
 	uint32_t *at = calloc((size_t)p->objects.nr + 2, sizeof(*at)), i;
 
 	for (i = 0; order && at && i < p->points.nr; i++)

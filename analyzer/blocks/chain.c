@@ -57,7 +57,7 @@ static void find_targets(struct vmp_chain *c)
 static int find_classes(struct vmp_chain *c)
 {
 	const struct vmp_measure *m = c->m;
-	uint32_t *to = malloc(((size_t)m->pairs.nr + 1) * sizeof(*to)), i;
+	uint32_t *to = vmp_big_alloc(((size_t)m->pairs.nr + 1) * sizeof(*to)), i;
 	const struct vmp_graph g = { m->rows, c->first, to };
 	int err;
 

@@ -306,7 +306,7 @@ static int merge_pairs(struct vmp_pairs *to, struct vmp_pairs *more)
 
 static int count_rows(struct vmp_count *t, const struct vmp_kept *kept)
 {
-	struct vmp_count_hit *sorted = malloc(((size_t)t->hits.nr + 1) * sizeof(*sorted));
+	struct vmp_count_hit *sorted = vmp_big_alloc(((size_t)t->hits.nr + 1) * sizeof(*sorted));
 	struct vmp_pairs pairs = { 0 }, row = { 0 };
 	uint32_t i, end;
 	int err = sorted ? sort_hits(t, sorted) : -ENOMEM;

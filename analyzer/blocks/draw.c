@@ -8,6 +8,7 @@
 #include "util/big.h"
 
 #define FEW	16U	/* are put in order one by one */
+#define TWICE	65536U	/* raws from which on several threads put them in order */
 
 /* What is known of a point at which steps end: does it branch? */
 enum end { END_NOT, END_UNSEEN, END_BRANCHES, END_DOES_NOT };
@@ -106,7 +107,7 @@ static void *see_ends(void *arg)
 static int find_branches(struct vmp_drawing *w)
 {
 	struct vmp_set *set = w->set;
-	uint8_t *ends = calloc((size_t)set->points.points.nr + 1, 1);
+	uint8_t *ends = vmp_big_zeroed((size_t)set->points.points.nr + 1, 1);
 	uint64_t bytes;
 	uint32_t i;
 	int err;
@@ -150,7 +151,7 @@ static void take_places(void *arg, uint32_t i, uint32_t to)
 
 static int sort_points(struct vmp_drawing *w)
 {
-	uint32_t *place = malloc(((size_t)w->set->points.points.nr + 1) * sizeof(*place));
+	uint32_t *place = vmp_big_alloc(((size_t)w->set->points.points.nr + 1) * sizeof(*place));
 	int err = place ? vmp_points_sort(&w->set->points, place) : -ENOMEM;
 
 	w->found = place;
@@ -204,40 +205,85 @@ static void sort_few(struct vmp_drawn *v, uint32_t nr)
 	}
 }
 
-/* In order of their starts: those of each start end where those of the next begin */
+/* Raws that are put in order by their starts */
 struct starts {
-	struct vmp_drawn *v;
-	uint32_t *end;
+	const struct vmp_drawn *from;
+	uint32_t nr;
+	struct vmp_drawn *to;
+	uint32_t *at;		/* by start: where the next one goes, in the end where those of the next start begin */
+	uint32_t points;
 };
+
+static uint32_t start_of(const struct starts *s, uint32_t i)
+{
+	return s->from[i].start == VMP_NONE ? s->points : s->from[i].start;
+}
+
+/* A thread has all raws of some starts */
+struct placing {
+	const struct starts *s;
+	uint32_t first, end;
+};
+
+static void *place(void *arg)
+{
+	const struct placing *p = arg;
+	const struct starts *s = p->s;
+	uint32_t i, start;
+
+	for (i = 0; i < s->nr; i++) {
+		start = start_of(s, i);
+		if (start >= p->first && start < p->end)
+			s->to[s->at[start]++] = s->from[i];
+	}
+	return NULL;
+}
+
+/* Each thread gets starts of about as many raws */
+static void place_all(const struct starts *s)
+{
+	unsigned int threads = s->nr < TWICE ? 1 : vmp_scan_threads(), k;
+	struct placing p[VMP_PARALLEL_MAX];
+	void *args[VMP_PARALLEL_MAX];
+	uint32_t start = 0;
+
+	for (k = 0; k < threads; k++) {
+		p[k] = (struct placing){ .s = s, .first = start };
+		while (start <= s->points && (k + 1 == threads || s->at[start] < (uint64_t)s->nr * (k + 1) / threads))
+			start++;
+		p[k].end = start;
+		args[k] = &p[k];
+	}
+	vmp_parallel(place, args, threads);
+}
 
 static void sort_starts(void *arg, uint32_t i, uint32_t to)
 {
 	const struct starts *s = arg;
 
 	for (; i < to; i++) {
-		uint32_t from = i ? s->end[i - 1] : 0;
+		uint32_t from = i ? s->at[i - 1] : 0;
 
-		sort_few(s->v + from, s->end[i] - from);
+		sort_few(s->to + from, s->at[i] - from);
 	}
 }
 
 /* By start in one go, for that is a number of a point; then those of one start, which are few */
 static int sort(const struct vmp_drawing *w, struct vmp_drawn *sorted, uint32_t from, uint32_t nr)
 {
-	uint32_t points = w->set->points.points.nr, i, k;
-	uint32_t *at = calloc((size_t)points + 2, sizeof(*at));
-	struct starts s = { sorted + from, at };
+	struct starts s = { w->v + from, nr, sorted + from, NULL, w->set->points.points.nr };
+	uint32_t i;
 
-	if (!at)
+	s.at = vmp_big_zeroed((size_t)s.points + 2, sizeof(*s.at));
+	if (!s.at)
 		return -ENOMEM;
-	for (i = from; i < from + nr; i++)
-		at[(w->v[i].start == VMP_NONE ? points : w->v[i].start) + 1]++;
-	for (k = 0; k <= points; k++)
-		at[k + 1] += at[k];
-	for (i = from; i < from + nr; i++)
-		sorted[from + at[w->v[i].start == VMP_NONE ? points : w->v[i].start]++] = w->v[i];
-	vmp_parallel_ranges(points + 1, vmp_scan_threads(), sort_starts, &s);
-	free(at);
+	for (i = 0; i < nr; i++)
+		s.at[start_of(&s, i) + 1]++;
+	for (i = 0; i <= s.points; i++)
+		s.at[i + 1] += s.at[i];
+	place_all(&s);
+	vmp_parallel_ranges(s.points + 1, vmp_scan_threads(), sort_starts, &s);
+	free(s.at);
 	return 0;
 }
 

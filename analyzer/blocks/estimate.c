@@ -294,15 +294,13 @@ static int timed(struct vmp_estimates *e, int groups)
 
 /* ------------------------------------------------------------------- choice */
 
-/* Equation 1, and what the processor counted itself */
-static void untimed(struct vmp_estimates *e)
+/* Equation 1, and what the processor counted itself, of blocks from @i until before @to */
+static void untimed_some(void *arg, uint32_t i, uint32_t to)
 {
-	const struct vmp_set *set = e->m->set;
-	uint64_t cycled = 0, n = 0;
-	uint32_t i, without = 0;
+	const struct vmp_estimates *e = arg;
 
-	for (i = 0; i < set->blocks.nr; i++) {
-		const struct vmp_block_code *b = &set->blocks.v[i];
+	for (; i < to; i++) {
+		const struct vmp_block_code *b = &e->m->set->blocks.v[i];
 		const struct vmp_cpi *s = &e->m->cpi[i];
 		struct vmp_estimate *x = &e->block[i];
 
@@ -312,6 +310,19 @@ static void untimed(struct vmp_estimates *e)
 		x->cycles[VMP_SOURCE_CPI] = s->n && b->insns ?
 			(double)s->sum / VMP_CPI_ONE / (double)s->n * b->insns : NAN;
 		x->cycles[VMP_SOURCE_LBR] = b->cycled ? (double)b->cycles / b->cycled : NAN;
+	}
+}
+
+static void untimed(struct vmp_estimates *e)
+{
+	const struct vmp_set *set = e->m->set;
+	uint64_t cycled = 0, n = 0;
+	uint32_t i, without = 0;
+
+	vmp_parallel_ranges(set->blocks.nr, vmp_scan_threads(), untimed_some, e);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_block_code *b = &set->blocks.v[i];
+
 		e->guessed += b->insns ? 0 : b->n;
 		cycled += b->cycled;
 		n += b->n;
@@ -544,7 +555,7 @@ int vmp_estimate_create(struct vmp_estimates **out, const struct vmp_measure *m,
 	if (!e)
 		return -ENOMEM;
 	e->m = m;
-	e->block = vmp_big_zeroed((size_t)m->set->blocks.nr + 1, sizeof(*e->block));
+	e->block = vmp_big_alloc(((size_t)m->set->blocks.nr + 1) * sizeof(*e->block));
 	if (!e->block) {
 		free(e);
 		return -ENOMEM;

@@ -21,33 +21,53 @@ static int make_parts(struct vmp_measure *m)
 {
 	uint32_t i, n = 0;
 
-	m->part_of = malloc((m->set->blocks.nr + 1) * sizeof(*m->part_of));
+	m->part_of = vmp_big_alloc(((size_t)m->set->blocks.nr + 1) * sizeof(*m->part_of));
 	if (!m->part_of)
 		return -ENOMEM;
 	for (i = 0; i < m->set->blocks.nr; i++)
 		m->part_of[i] = m->set->blocks.v[i].missed.n ? n++ : VMP_NONE;
-	m->parts = calloc(n + 1, sizeof(*m->parts));
+	m->parts = vmp_big_zeroed((size_t)n + 1, sizeof(*m->parts));
 	return m->parts ? 0 : -ENOMEM;
 }
 
-static int prepare(struct vmp_measure *m)
+static int prepare_counts(struct vmp_measure *m)
 {
 	const struct vmp_set *set = m->set;
 	int err;
 
 	m->landings = vmp_big_zeroed((size_t)set->landings.nr + 1, sizeof(*m->landings));
-	m->seconds = calloc(set->landings.nr + 1, sizeof(*m->seconds));
+	m->seconds = vmp_big_zeroed((size_t)set->landings.nr + 1, sizeof(*m->seconds));
 	m->missed = vmp_big_zeroed((size_t)set->landings.nr + 1, sizeof(*m->missed));
-	m->cpi = calloc(set->blocks.nr + 1, sizeof(*m->cpi));
+	m->cpi = vmp_big_zeroed((size_t)set->blocks.nr + 1, sizeof(*m->cpi));
 	if (!m->landings || !m->seconds || !m->missed || !m->cpi)
 		return -ENOMEM;
 	err = vmp_spreads_init(&m->spreads, set);
-	if (!err)
-		err = make_parts(m);
-	if (!err)
-		err = vmp_measure_rows(m);
-	if (err)
-		return err;
+	return err ? err : make_parts(m);
+}
+
+/* What needs nothing of each other */
+struct preparing {
+	int (*fn)(struct vmp_measure *m);
+	struct vmp_measure *m;
+	int err;
+};
+
+static void *prepare_some(void *arg)
+{
+	struct preparing *p = arg;
+
+	p->err = p->fn(p->m);
+	return NULL;
+}
+
+static int prepare(struct vmp_measure *m)
+{
+	struct preparing counts = { prepare_counts, m, 0 }, rows = { vmp_measure_rows, m, 0 };
+	void *args[] = { &rows, &counts };
+
+	vmp_parallel(prepare_some, args, 2);
+	if (counts.err || rows.err)
+		return counts.err ? counts.err : rows.err;
 	m->cuts = calloc((size_t)m->rows + 1, sizeof(*m->cuts));
 	return m->cuts ? 0 : -ENOMEM;
 }

@@ -9,6 +9,7 @@
  */
 #include "blocks/phases.h"
 
+#include "util/big.h"
 #include "util/radix.h"
 
 #define LARGE		2000U	/* steps seen in a cluster that can be a phase */
@@ -98,10 +99,10 @@ static int fill(struct graph *g, const struct vmp_set *set)
 {
 	uint32_t i, nr = set->points.points.nr;
 
-	g->parent = malloc(((size_t)nr + 1) * sizeof(*g->parent));
-	g->size = calloc((size_t)nr + 1, sizeof(*g->size));
-	g->edges = malloc(((size_t)set->units.nr + 1) * sizeof(*g->edges));
-	g->room = malloc(((size_t)set->units.nr + 1) * sizeof(*g->room));
+	g->parent = vmp_big_alloc(((size_t)nr + 1) * sizeof(*g->parent));
+	g->size = vmp_big_zeroed((size_t)nr + 1, sizeof(*g->size));
+	g->edges = vmp_big_alloc(((size_t)set->units.nr + 1) * sizeof(*g->edges));
+	g->room = vmp_big_alloc(((size_t)set->units.nr + 1) * sizeof(*g->room));
 	if (!g->parent || !g->size || !g->edges || !g->room)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)

@@ -44,12 +44,12 @@ static int sort_starts(struct start *s, uint32_t nr)
 static int list_starts(const struct vmp_set *set, struct start **out, uint32_t *nr)
 {
 	uint32_t points = set->points.points.nr, i, n = 0;
-	struct start *s = calloc(points + 1, sizeof(*s));
+	struct start *s = vmp_big_alloc(((size_t)points + 1) * sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	for (i = 0; i < points; i++)
-		s[i].point = i;
+		s[i] = (struct start){ .point = i };
 	for (i = 0; i < set->landings.nr; i++)
 		if (!set->landings.v[i].flaw)
 			s[set->landings.v[i].start].n += set->landings.v[i].n;
@@ -98,7 +98,7 @@ static void find_common(const struct vmp_measure *m)
 	uint32_t i, k, b, end;
 
 	for (i = 0; i < set->points.points.nr; i++)
-		m->common[i].end = m->common[i].behind = UINT64_MAX;
+		m->common[i] = (struct vmp_common){ .end = UINT64_MAX, .behind = UINT64_MAX };
 	for (i = 0; i < set->blocks.nr; i = k) {
 		struct vmp_common *c = &m->common[set->blocks.v[i].start];
 
@@ -175,13 +175,14 @@ int vmp_measure_rows(struct vmp_measure *m)
 	struct preparing common = { .m = m, .common = 1 }, phases = { .m = m };
 	void *args[] = { &phases, &common };
 	const struct vmp_set *set = m->set;
+	const size_t points = (size_t)set->points.points.nr + 1;
 	struct start *starts = NULL;
 	uint32_t nr = 0, i;
 	int err;
 
-	m->row_of = malloc((set->points.points.nr + 1) * sizeof(*m->row_of));
-	m->phase_of = malloc((set->points.points.nr + 1) * sizeof(*m->phase_of));
-	m->common = calloc(set->points.points.nr + 1, sizeof(*m->common));
+	m->row_of = vmp_big_alloc(points * sizeof(*m->row_of));
+	m->phase_of = vmp_big_alloc(points * sizeof(*m->phase_of));
+	m->common = vmp_big_alloc(points * sizeof(*m->common));
 	if (!m->common || !m->row_of || !m->phase_of)
 		return -ENOMEM;
 	for (i = 0; i < set->points.points.nr; i++)
