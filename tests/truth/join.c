@@ -362,6 +362,27 @@ static int count(const struct samples *w, const struct vmprof_sample *s, const s
 	return threads_sample(&j->threads, j->model, &hit, vmp_model_name(j->model, j->rows.v[row].function), s, o);
 }
 
+/* The row that the emulator says the sample is of: by the overflow's own address space, time and address */
+static int count_overflow(struct join *j, const struct vmprof_sample *s, const struct exact_overflow *o, uint32_t vm)
+{
+	const struct exact_space space = { .cpu = o->cpu, .flags = o->flags, .cr3 = o->cr3, .ncr3 = o->ncr3, .first_tsc = o->tsc, .last_tsc = o->tsc };
+	struct vmp_hit hit;
+	uint32_t row;
+	int err;
+
+	if (s->hdr.type != VMPROF_REC_SAMPLE || o->of != EXACT_GUEST)
+		return 0;
+	if (!(o->flags & EXACT_GUEST) || vm == VMP_NONE) {
+		j->checks.rowless++;
+		return 0;
+	}
+	hit_of(j, &space, vm, &hit);
+	err = place_of(j, &hit, o->pc, &row);
+	if (!err)
+		j->rows.v[row].overflows++;
+	return err;
+}
+
 /* The interrupt of an overflow before the window may come in it */
 static int is_first(const struct exact *x, const struct exact_cpu *cpu, uint64_t tsc)
 {
@@ -376,7 +397,7 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	const struct exact_cpu *cpu = exact_cpu_of(w->j->exact, s->hdr.pcpu);
 	const int counts = cpu && s->tsc >= cpu->first_tsc && s->tsc <= cpu->last_tsc;
 	struct exact_overflow *o;
-	uint32_t side;
+	uint32_t side, vm;
 	int err;
 
 	if (!w->voting)
@@ -385,6 +406,7 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		return 0;
 	if (!counts) {
 		w->j->checks.outside += !w->voting;
+		w->j->checks.rowless += !w->voting && s->hdr.type == VMPROF_REC_SAMPLE && s->mode == VMPROF_MODE_GUEST;
 		return 0;
 	}
 	side = s->mode == VMPROF_MODE_GUEST ? EXACT_GUEST : 0;
@@ -396,15 +418,20 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		if (o)
 			o->taken = 0;
 		w->j->checks.outside++;
+		w->j->checks.rowless += s->hdr.type == VMPROF_REC_SAMPLE;
 		return 0;
 	}
 	w->j->checks.samples++;
 	if (!o) {
 		w->j->checks.orphans++;
+		w->j->checks.rowless += s->hdr.type == VMPROF_REC_SAMPLE;
 		return count(w, s, NULL);
 	}
-	check(w->j, s, o, vm_of(w->j, o->ncr3, &w->votes));
-	err = host_sample(&w->j->host, w->j->model, s, o);
+	vm = vm_of(w->j, o->ncr3, &w->votes);
+	check(w->j, s, o, vm);
+	err = count_overflow(w->j, s, o, vm);
+	if (!err)
+		err = host_sample(&w->j->host, w->j->model, s, o);
 	return err ? err : count(w, s, o);
 }
 

@@ -25,6 +25,7 @@ struct join_row {
 	int is_known;			/* its name or its bounds, and whose it is */
 	uint64_t insns, cycles, insns_at, cycles_at;	/* exact, counters running */
 	uint64_t samples, insn_samples;	/* of the session's event, of instructions */
+	uint64_t overflows;		/* of samples of the session's event, by what the emulator says of them */
 };
 
 /* What each sample's own overflow says of it */
@@ -40,6 +41,7 @@ struct join_checks {
 	uint64_t held_user;		/* ... in user code, where none has to */
 	uint64_t astray;		/* ... not where the host was when the interrupt came */
 	uint64_t elsewhere;		/* all others: not where the counter overflowed */
+	uint64_t rowless;		/* samples of the session's event that no row has as an overflow, though they may be a guest's */
 	uint64_t left;			/* true guest samples whose overflow came when it had just been left: */
 	uint64_t wrong_vm, wrong_cr3, wrong_cpl;	/* of all others */
 	uint64_t skid, skid_max;	/* samples with one, bytes */

@@ -18,6 +18,7 @@
  * --host-blocks NR                     so many of the hottest blocks of the host's kernel and of QEMU
  * --function NAME                      the hottest one has to be this
  * --within US                          guest events, whatever bound is printed
+ * --report whole                       the report's rows are those of the overflows; of a whole session only
  * --moved RESIDENCES                   so many lie before the guest's clock was moved, and as many after that
  *
  * EXACT is what the emulator counted in its window.  Prints the
@@ -42,6 +43,7 @@
 #include "judge_cpi.h"
 #include "judge_host.h"
 #include "judge_periods.h"
+#include "judge_report.h"
 #include "report/exits.h"
 #include "verdict.h"
 
@@ -71,6 +73,7 @@ struct asked {
 	double within_us;	/* guest events; HUGE_VAL not asked */
 	double neighbours;	/* part of the VMs' time in which a vCPU waited; below 0 not asked */
 	uint64_t moved;		/* residences on either side of a move of the guest's clock */
+	int report;		/* its rows are asked about */
 };
 
 static void print_group(const struct join *j, const struct group *g, uint64_t cycles,
@@ -406,7 +409,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 static void usage(void)
 {
 	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID [--waited PART]] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
-		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--host-blocks NR] [--function NAME] [--within US] [--moved RESIDENCES] EXACT CAPTURE\n");
+		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--host-blocks NR] [--function NAME] [--within US] [--report whole] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }
 
@@ -449,6 +452,8 @@ int main(int argc, char **argv)
 			a.within_us = strtod(argv[2], NULL);
 		else if (!strcmp(argv[1], "--neighbours"))
 			a.neighbours = strtod(argv[2], NULL);
+		else if (!strcmp(argv[1], "--report") && !strcmp(argv[2], "whole"))
+			a.report = 1;
 		else if (!strcmp(argv[1], "--moved"))
 			a.moved = strtoull(argv[2], NULL, 10);
 		else
@@ -475,6 +480,10 @@ int main(int argc, char **argv)
 		if (!a.shared)
 			host_take_own(&j.host);
 		err = judge(&j, &a, &hottest);
+		if (!err && a.report && judge_report(&j)) {
+			fprintf(stderr, "judge: out of memory, or the capture cannot be read again\n");
+			err = 2;
+		}
 		blocks = (struct blocks_asked){
 			.blocks = a.blocks, .host = a.host_blocks, .function = a.function ? a.function : hottest,
 			.qemu = m->vms.nr ? host_proc_cr3(&j.host, m->vms.v[0].vm) : 0,

@@ -387,6 +387,7 @@ static int judge_them(char *options)
 static int to_be_asked(const char *options)
 {
 	return ASKED - !strstr(options, "--blocks") + !!strstr(options, "--behind") + !!strstr(options, "--neighbours") +
+	       !!strstr(options, "--report") +
 	       (strstr(options, "--steal ") && strstr(options, "--waited "));
 }
 
@@ -675,6 +676,26 @@ static void test_spaces(void **state)
 		/* to have just been left is rare, not wrong */
 		only_says("VM, CR3 and CPL are those of the overflow", OPTIONS, wrong[i] != just_left);
 	}
+}
+
+/* Rows of the report: one that has another VM's overflow, and misses its own; where one had just been left nobody knows */
+static void test_report(void **state)
+{
+	char options[] = OPTIONS " --report whole";
+
+	(void)state;
+	all_yes(OPTIONS " --report whole");
+	bend.lot = OTHER;
+	bend.first = 1;
+	bend.overflow = just_left;
+	all_yes(OPTIONS " --report whole");
+	bend.overflow = other_vm;
+	assert_int_equal(judge_them(options), 1);
+	assert_int_equal(noes, 2);
+	assert_string_equal(said_no[0], "VM, CR3 and CPL are those of the overflow");
+	assert_string_equal(said_no[1], "the report's rows are those of the overflows");
+	assert_int_equal(finals, 1);
+	bend = (struct bend){ 0 };
 }
 
 /* Counts and samples agree, and nobody knows on what */
@@ -1208,6 +1229,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_side, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spaces, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
