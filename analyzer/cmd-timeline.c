@@ -68,7 +68,10 @@ static int write_text(const struct branch_data *d, const struct given *g, const 
 	vmp_about_head(stdout, d->set, d->path);
 	vmp_timeline_text(stdout, d->set, t, &g->a.look);
 	vmp_about_notes(stdout, d->set, d->estimates);
-	puts("  blocks are laid back from each sample, a cycle as a tick of the TSC");
+	if (t->rate > 0)
+		printf("  blocks are laid back from each sample, a cycle as %.2f ticks of the TSC: so many the counters say\n", t->rate);
+	else
+		puts("  blocks are laid back from each sample, a cycle as a tick of the TSC: no counters tell");
 	print_cut(stdout, t);
 	if (t->more)
 		printf("  these are the earliest %" PRIu64 " samples of the time asked for, up to %s; %" PRIu64

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "blocks/tickrate.h"
 #include "model/hosttext.h"
 #include "report/exits.h"
 
@@ -16,6 +17,7 @@ struct work {
 	struct vmp_set_eye eye;
 	VMP_VEC(uint64_t) earliest;	/* TSCs; when there are as many as the limit: a heap, the latest first */
 	uint64_t last, at_last;		/* the latest TSC of these, and how many samples of that are shown */
+	double ticks;			/* for each cycle */
 };
 
 static uint32_t word(struct work *w, const char *s, int *err)
@@ -61,7 +63,7 @@ static double landed_at(const struct work *w, const struct vmprof_sample *s, con
 	l = number == VMP_NONE ? NULL : &w->set->landings.v[w->set->seen_as[number].number];
 	if (!l || l->ended || vmp_step_straight(&w->set->stepper, l->start, l->at, &insns, &flow))
 		return (double)s->tsc;
-	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns;
+	return (double)s->tsc - (double)s->cycles / (double)s->instructions * insns * w->ticks;
 }
 
 /* Before the oldest block the guest was entered, if all are laid and the record ends for that. */
@@ -96,9 +98,9 @@ static int lay_blocks(struct work *w, const struct vmp_set_sample *s, const stru
 			w->out->unknown++;
 			break;
 		}
-		at -= b.cycles;
+		b.ticks = b.cycles * w->ticks;
+		at -= b.ticks;
 		b.tsc = at;
-		b.ticks = b.cycles;
 		b.mispredicted = s->w.step[i].mispredicted;
 		err = push(w, &b);
 	}
@@ -327,6 +329,9 @@ int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const st
 	if (!w.out)
 		return -ENOMEM;
 	err = vmp_set_eye_init(&w.eye, set);
+	if (!err)
+		err = vmp_tickrate(set->m, &w.out->rate);
+	w.ticks = w.out->rate > 0 ? w.out->rate : 1;
 	if (!err && c->limit != UINT64_MAX)
 		err = vmp_scan_branches(set->m, &shard, 1, on_time, &again);
 	end_at(&w);

@@ -2,7 +2,7 @@
 /*
  * timeline.h - what ran on vCPUs, block by block, back from each sample.
  *
- * Each block is as long as its estimated cycles say, one cycle a TSC tick; the
+ * Each block is as long as its estimated cycles say, by the rate of tickrate.h; the
  * youngest ends where the block of the sample itself began, as far as that is
  * known; cycles are means, so that a block may be cut where the sample before was taken.  Between samples there are gaps: branches reach only so far back.
  */
@@ -42,6 +42,7 @@ struct vmp_timeline {
 	uint64_t samples;
 	uint64_t more;		/* samples in the time asked for, over the limit */
 	uint64_t last_tsc;	/* if there are more: of the last sample that is shown; no other one was before */
+	double rate;		/* TSC ticks for each cycle; 0: nothing tells, and a cycle is taken as a tick */
 	uint64_t unknown;	/* windows that end early: cycles of a block are not known */
 	uint64_t cut, left_out;	/* blocks that reach back behind the sample before: from there on, and wholly */
 };
@@ -51,7 +52,7 @@ struct vmp_timeline_choice {
 	uint64_t limit;		/* samples: the earliest, whichever vCPU's; of one TSC the first in the file; UINT64_MAX all */
 };
 
-/** vmp_timeline_create() - Read the samples once more; twice with a limit.  Return: 0, -ENOMEM, -errno of reading. */
+/** vmp_timeline_create() - Read the samples twice more; three times with a limit.  Return: 0, -ENOMEM, -errno of reading. */
 int vmp_timeline_create(struct vmp_timeline **out, struct vmp_set *set, const struct vmp_estimates *e,
 			const struct vmp_timeline_choice *c);
 void vmp_timeline_destroy(struct vmp_timeline *t);

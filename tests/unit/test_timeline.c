@@ -37,6 +37,63 @@ static void put_moment(uint8_t mode, uint32_t flags, uint32_t vcpu, uint64_t tsc
 	gen_record(&g, &s, sizeof(s));
 }
 
+/* Samples of a pCPU each so many ticks behind the one before, with cycles counted since that */
+static void put_counted(unsigned nr, uint64_t tsc, uint64_t ticks, uint64_t cycles)
+{
+	struct vmprof_sample s = gen_guest_sample(GEN_VM, tsc, PROG_CR3, 3, AT(0));
+
+	for (; nr; nr--) {
+		s.tsc += ticks;
+		s.flags |= VMPROF_SF_COUNTS;
+		s.cycles = cycles;
+		gen_record(&g, &s, sizeof(s));
+	}
+}
+
+/* A sample with two runs of 100 cycles, behind so many intervals: most of a processor that slept, a fifth at 1.6 cycles a tick */
+static void put_rates(unsigned nr)
+{
+	begin_small();
+	put_counted(4 * nr, 20000, 5000, 1000);
+	put_counted(nr, 20000 + 4 * (uint64_t)nr * 5000, 1000, 1600);
+	put_runs(GEN_VM, 0, 900000, PROG_CR3, 2, 100);
+	gen_records_flush(&g, 0, 20000, 900000);
+	gen_end(&g);
+}
+
+static void lay_rates(unsigned nr, double rate)
+{
+	const struct vmp_timeline_choice last = { .from_tsc = 900000, .to_tsc = UINT64_MAX, .limit = 100 };
+	struct vmp_set_choice web01 = { .vcpu = -1, .pid = -1, .domain = "web01" };
+	const double off = rate > 0 ? rate * 0.011 : 0, ticks = rate > 0 ? rate : 1;
+	struct vmp_timeline *t;
+
+	put_rates(nr);
+	assert_int_equal(vmp_model_open(&model, path), 0);
+	assert_int_equal(vmp_set_create(&set, model, &web01), 0);
+	assert_int_equal(vmp_measure_create(&measure, set), 0);
+	assert_int_equal(vmp_estimate_create(&estimates, measure, 0), 0);
+	assert_int_equal(vmp_timeline_create(&t, set, estimates, &last), 0);
+	assert_true(fabs(t->rate - rate) <= off);
+	assert_int_equal(t->spans.nr, 3);
+	assert_true(fabs(t->spans.v[1].ticks - 100 * ticks) <= 100 * off && t->spans.v[1].cycles == 100);
+	assert_true(t->spans.v[1].tsc == 900000 - t->spans.v[1].ticks && t->spans.v[0].tsc == 900000 - 2 * t->spans.v[1].ticks);
+	vmp_timeline_destroy(t);
+}
+
+/* Blocks are as long as the processor's clock made them, by the intervals in which it did not sleep */
+static void test_rate(void **state)
+{
+	(void)state;
+	lay_rates(20, 0.625);
+}
+
+static void test_no_rate(void **state)
+{
+	(void)state;
+	lay_rates(3, 0);	/* 14 intervals: too few */
+}
+
 /* Two vCPUs of web01 with two processes, an exit and steal; another domain with the same program */
 static void put_moments(void)
 {
@@ -206,6 +263,8 @@ int main(int argc, char **argv)
 
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_timeline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 	};
 
