@@ -90,6 +90,12 @@ at_least "what began after it has its name" "$(user '.process == "burn-a" and .f
 # --- the module is refused
 # has_port - wait until the agent has opened it
 has_port() { lab_ssh web01 'for i in $(seq 60); do ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q /dev/vport && exit; sleep 0.5; done; exit 1'; }
+# module_again - nothing is refused any more; also where the case ends before its end
+module_again()
+{
+	lab_ssh web01 'rm /etc/modprobe.d/refused.conf && sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid) && systemctl restart vmprof-agent'
+}
+trap 'module_again > /dev/null 2>&1' EXIT
 # Debian's kernel with perf_event_paranoid=3 lets only CAP_SYS_ADMIN listen to perf, which the agent has not.
 lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf
 	sysctl -n kernel.perf_event_paranoid > /run/paranoid; sysctl -q kernel.perf_event_paranoid=3
@@ -180,6 +186,6 @@ like "... the kernel told its build-id" "$(id_of unseen)" '^[0-9a-f]{40}$'
 is "... which is that of its copy" "$(id_of unseen)" "$(id_of burn-a)"
 is "... so that its functions have names" "$(case_json '[.domains[0].rows[] | select(.process == "unseen" and .function == "burn_a_work").samples] | length')" 1
 
-lab_ssh web01 'rm /etc/modprobe.d/refused.conf; sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid); systemctl restart vmprof-agent'
+module_again
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
 finish
