@@ -430,6 +430,7 @@ static struct vmp_landing landing_of(const struct vmp_set *set, const struct vmp
 	return l;
 }
 
+/* Those to which branches lead */
 static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
 {
 	const struct checked *c = NULL;	/* equal ones are looked at once */
@@ -455,7 +456,46 @@ static int add_landings(const struct vmp_drawing *w, const struct checked *check
 		l->n += n;
 		*(l->flaw ? &set->totals.astray : &set->totals.landed) += n;
 	}
-	return err ? err : add_alone(w, i);
+	return err;
+}
+
+/* Where those begin to which none leads */
+static uint32_t first_alone(const struct vmp_drawing *w)
+{
+	uint32_t i = w->steps;
+
+	while (i < w->nr && w->v[i].start != VMP_NONE)
+		i++;
+	return i;
+}
+
+/* Units and landings are looked at in two threads: neither needs the other */
+struct adding {
+	int (*fn)(const struct vmp_drawing *w, const struct checked *checked);
+	const struct vmp_drawing *w;
+	const struct checked *checked;
+	int err;
+};
+
+static void *add(void *arg)
+{
+	struct adding *a = arg;
+
+	a->err = a->fn(a->w, a->checked);
+	return NULL;
+}
+
+static int add_all(const struct vmp_drawing *w, const struct checked *checked)
+{
+	struct adding units = { add_units, w, checked, 0 }, landings = { add_landings, w, checked, 0 };
+	void *args[] = { &units, &landings };
+	int err;
+
+	vmp_parallel(add, args, 2);
+	err = units.err ? units.err : landings.err;
+	if (!err)
+		err = mark_impossible(w->set);
+	return err ? err : add_alone(w, first_alone(w));
 }
 
 int vmp_set_resolve(struct vmp_drawing *w)
@@ -470,11 +510,7 @@ int vmp_set_resolve(struct vmp_drawing *w)
 	if (!err)
 		err = vmp_draw_together(w, w->nr, check_all);
 	if (!err)
-		err = add_units(w, checked);
-	if (!err)
-		err = mark_impossible(w->set);
-	if (!err)
-		err = add_landings(w, checked);
+		err = add_all(w, checked);
 	free(checked);
 	return err;
 }
