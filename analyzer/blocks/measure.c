@@ -30,8 +30,9 @@ static int make_parts(struct vmp_measure *m)
 	return m->parts ? 0 : -ENOMEM;
 }
 
-static int prepare_counts(struct vmp_measure *m)
+static int prepare_counts(void *arg)
 {
+	struct vmp_measure *m = arg;
 	const struct vmp_set *set = m->set;
 	int err;
 
@@ -45,29 +46,18 @@ static int prepare_counts(struct vmp_measure *m)
 	return err ? err : make_parts(m);
 }
 
-/* What needs nothing of each other */
-struct preparing {
-	int (*fn)(struct vmp_measure *m);
-	struct vmp_measure *m;
-	int err;
-};
-
-static void *prepare_some(void *arg)
+static int prepare_rows(void *arg)
 {
-	struct preparing *p = arg;
-
-	p->err = p->fn(p->m);
-	return NULL;
+	return vmp_measure_rows(arg);
 }
 
+/* Neither needs the other */
 static int prepare(struct vmp_measure *m)
 {
-	struct preparing counts = { prepare_counts, m, 0 }, rows = { vmp_measure_rows, m, 0 };
-	void *args[] = { &rows, &counts };
+	int err = vmp_parallel_two(prepare_rows, prepare_counts, m);
 
-	vmp_parallel(prepare_some, args, 2);
-	if (counts.err || rows.err)
-		return counts.err ? counts.err : rows.err;
+	if (err)
+		return err;
 	m->cuts = calloc((size_t)m->rows + 1, sizeof(*m->cuts));
 	return m->cuts ? 0 : -ENOMEM;
 }

@@ -243,8 +243,10 @@ static int add_unit(struct vmp_set *set, const struct vmp_drawn *d, const struct
 	return err ? err : vmp_vec_push(&set->units, u);
 }
 
-static int add_units(const struct vmp_drawing *w, const struct checked *checked)
+static int add_units(void *arg)
 {
+	const struct vmp_drawing *w = arg;
+	const struct checked *checked = w->found;
 	struct vmp_set *set = w->set;
 	uint32_t i;
 	int err = 0;
@@ -431,8 +433,10 @@ static struct vmp_landing landing_of(const struct vmp_set *set, const struct vmp
 }
 
 /* Those to which branches lead */
-static int add_landings(const struct vmp_drawing *w, const struct checked *checked)
+static int add_landings(void *arg)
 {
+	const struct vmp_drawing *w = arg;
+	const struct checked *checked = w->found;
 	const struct checked *c = NULL;	/* equal ones are looked at once */
 	struct vmp_set *set = w->set;
 	uint32_t i;
@@ -469,35 +473,6 @@ static uint32_t first_alone(const struct vmp_drawing *w)
 	return i;
 }
 
-/* Units and landings are looked at in two threads: neither needs the other */
-struct adding {
-	int (*fn)(const struct vmp_drawing *w, const struct checked *checked);
-	const struct vmp_drawing *w;
-	const struct checked *checked;
-	int err;
-};
-
-static void *add(void *arg)
-{
-	struct adding *a = arg;
-
-	a->err = a->fn(a->w, a->checked);
-	return NULL;
-}
-
-static int add_all(const struct vmp_drawing *w, const struct checked *checked)
-{
-	struct adding units = { add_units, w, checked, 0 }, landings = { add_landings, w, checked, 0 };
-	void *args[] = { &units, &landings };
-	int err;
-
-	vmp_parallel(add, args, 2);
-	err = units.err ? units.err : landings.err;
-	if (!err)
-		err = mark_impossible(w->set);
-	return err ? err : add_alone(w, first_alone(w));
-}
-
 int vmp_set_resolve(struct vmp_drawing *w)
 {
 	struct checked *checked = vmp_big_alloc(((size_t)w->nr + 1) * sizeof(*checked));
@@ -509,8 +484,12 @@ int vmp_set_resolve(struct vmp_drawing *w)
 		err = -ENOMEM;
 	if (!err)
 		err = vmp_draw_together(w, w->nr, check_all);
+	if (!err)	/* neither needs the other */
+		err = vmp_parallel_two(add_units, add_landings, w);
 	if (!err)
-		err = add_all(w, checked);
+		err = mark_impossible(w->set);
+	if (!err)
+		err = add_alone(w, first_alone(w));
 	free(checked);
 	return err;
 }

@@ -155,25 +155,26 @@ static int make_rows(struct vmp_measure *m, struct start *starts, uint32_t nr)
 struct preparing {
 	const struct vmp_measure *m;
 	uint32_t phases;
-	int common;		/* ... is to be found, or else the phases */
-	int err;
 };
 
-static void *prepare(void *arg)
+static int prepare_common(void *arg)
+{
+	const struct preparing *p = arg;
+
+	find_common(p->m);
+	return 0;
+}
+
+static int prepare_phases(void *arg)
 {
 	struct preparing *p = arg;
 
-	if (p->common)
-		find_common(p->m);
-	else
-		p->err = vmp_phases_find(p->m->set, p->m->phase_of, &p->phases);
-	return NULL;
+	return vmp_phases_find(p->m->set, p->m->phase_of, &p->phases);
 }
 
 int vmp_measure_rows(struct vmp_measure *m)
 {
-	struct preparing common = { .m = m, .common = 1 }, phases = { .m = m };
-	void *args[] = { &phases, &common };
+	struct preparing p = { .m = m };
 	const struct vmp_set *set = m->set;
 	const size_t points = (size_t)set->points.points.nr + 1;
 	struct start *starts = NULL;
@@ -187,12 +188,11 @@ int vmp_measure_rows(struct vmp_measure *m)
 		return -ENOMEM;
 	for (i = 0; i < set->points.points.nr; i++)
 		m->row_of[i] = VMP_NONE;
-	vmp_parallel(prepare, args, 2);
-	err = phases.err;
+	err = vmp_parallel_two(prepare_phases, prepare_common, &p);
 	if (!err)
 		err = list_starts(set, &starts, &nr);
 	if (!err)
-		err = renumber(m, starts, nr, phases.phases);
+		err = renumber(m, starts, nr, p.phases);
 	if (!err)
 		err = make_rows(m, starts, nr);
 	free(starts);

@@ -173,8 +173,9 @@ struct merging {
 };
 
 /* Counts of raws change, and there are more of them; nothing else of a raw, and none moves */
-static int merge_others(struct merging *m)
+static int merge_others(void *arg)
 {
+	struct merging *m = arg;
 	unsigned int i;
 	int err = 0;
 
@@ -186,8 +187,9 @@ static int merge_others(struct merging *m)
 }
 
 /* As they come */
-static int note_all(struct merging *m)
+static int note_all(void *arg)
 {
+	struct merging *m = arg;
 	uint32_t there;
 	int over, err;
 
@@ -201,26 +203,9 @@ static int note_all(struct merging *m)
 	return err;
 }
 
-/* One of the two that work beside each other */
-struct task {
-	int (*fn)(struct merging *m);
-	struct merging *m;
-	int err;
-};
-
-static void *run(void *arg)
-{
-	struct task *t = arg;
-
-	t->err = t->fn(t->m);
-	return NULL;
-}
-
 static int merge_all(struct vmp_set *set, struct shard *shards, unsigned int nr, struct vmp_drawing *w)
 {
 	struct merging m = { .set = set, .w = w, .shards = shards, .nr = nr, .there = shards->raws.nr };
-	struct task tasks[] = { { merge_others, &m, 0 }, { note_all, &m, 0 } };
-	void *args[] = { &tasks[0], &tasks[1] };
 	uint64_t most = 0;
 	unsigned int i;
 	int err;
@@ -237,9 +222,7 @@ static int merge_all(struct vmp_set *set, struct shard *shards, unsigned int nr,
 		err = vmp_draw_begin(w, set, (uint32_t)most);
 	if (!err)
 		err = merge(set, shards, &m.there);
-	if (!err)
-		vmp_parallel(run, args, 2);
-	return err ? err : tasks[0].err ? tasks[0].err : tasks[1].err;
+	return err ? err : vmp_parallel_two(merge_others, note_all, &m);
 }
 
 void vmp_set_forget_kept(struct vmp_set *set)

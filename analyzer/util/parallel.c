@@ -19,6 +19,30 @@ void vmp_parallel(void *(*fn)(void *arg), void *const *args, unsigned int nr)
 		pthread_join(thread[begun], NULL);
 }
 
+/* One of two */
+struct task {
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+};
+
+static void *do_task(void *arg)
+{
+	struct task *t = arg;
+
+	t->ret = t->fn(t->arg);
+	return NULL;
+}
+
+int vmp_parallel_two(int (*first)(void *arg), int (*second)(void *arg), void *arg)
+{
+	struct task tasks[] = { { first, arg, 0 }, { second, arg, 0 } };
+	void *args[] = { &tasks[0], &tasks[1] };
+
+	vmp_parallel(do_task, args, 2);
+	return tasks[0].ret ? tasks[0].ret : tasks[1].ret;
+}
+
 #define RANGE	4096U	/* elements */
 
 int vmp_ranges_take(struct vmp_ranges *r, uint32_t *from, uint32_t *to)

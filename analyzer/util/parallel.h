@@ -13,6 +13,12 @@
  */
 void vmp_parallel(void *(*fn)(void *arg), void *const *args, unsigned int nr);
 
+/**
+ * vmp_parallel_two() - Call both functions at once: @first in this thread, and @second, which no thread may be had for, afterwards then.
+ * Return: what @first does; if that is 0, what @second does.
+ */
+int vmp_parallel_two(int (*first)(void *arg), int (*second)(void *arg), void *arg);
+
 /* Elements that threads take range by range, so that none waits for another one's hard ones */
 struct vmp_ranges {
 	uint32_t nr;
