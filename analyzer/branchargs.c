@@ -94,8 +94,6 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 
 	/* large tables are freed before others are made */
 	mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
-	mallopt(M_TOP_PAD, 16 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	mallopt(M_ARENA_MAX, 1);	/* what one thread has freed another one takes: the kernel clears fewer pages */
 	memset(d, 0, sizeof(*d));
 	if (estimates && !VMP_DECODES) {

@@ -7,6 +7,7 @@
 
 #include "blocks/lanes.h"
 
+#define BEYOND		2.0	/* standard errors by which chance is hardly ever off */
 #define MENDED_MAX	2.0	/* of the runs that windows show: where more are hidden, nobody knows how many */
 
 /* Cycles of one run of each block, as far as they are known by now */
@@ -201,11 +202,15 @@ LANES double mended(double times, double missing, double samples, double windows
 /*
  * The same of all runs of a start, with the variance of what windows show, which is that of the samples of instructions where these were taken.
  * They count as much as makes both together vary least: with the @missing as if it were chance.  @expected: samples of instructions, by windows.
+ *
+ * A kernel leaves the guest by itself: what windows miss of runs right before that, near samples and far from them alike, no window tells. But
+ * where samples of instructions say otherwise by more than chance can, @leaves, that is missing, too.
  */
-LANES double start_mended(const struct vmp_sight *x, double shown, double times, double missing, double expected)
+LANES double start_mended(const struct vmp_sight *x, double shown, double times, double missing, double expected, int leaves)
 {
-	const double own = x->own / shown, others = missing * missing + fmax(x->shown / (shown * shown) - own / expected, 0);
-	const double both = others + (1 - own) / expected;
+	const double own = x->own / shown, windows = fmax(x->shown / (shown * shown) - own / expected, 0), chance = windows + (1 - own) / expected;
+	const double off = (times - 1) * (times - 1), beyond = leaves && off > BEYOND * BEYOND * chance ? off - chance : 0;
+	const double others = missing * missing + beyond + windows, both = others + (1 - own) / expected;
 
 	return both > 0 ? 1 + others / both * (times - 1) : 1;
 }
@@ -262,7 +267,7 @@ LANES void mend(const struct vmp_chain *c, struct vmp_solutions *s, unsigned int
 			if (!(shown > 0))
 				continue;
 			more = start_mended(&s->sight[at], shown, s->x[at] / shown, s->missing[at] / shown + lost(&s->sight[at]),
-					    shown * c->m->common[b->start].insns / period);
+					    shown * c->m->common[b->start].insns / period, set->points.points.v[b->start].seen >> 63);
 			tail = tail_mended(t, period, more);
 			if (tail != 1)
 				more *= tail_of(c, b) > 0 ? of_tail(t, tail, s->took[(size_t)i * lanes + l]) : of_rest(t, tail, shown);

@@ -15,7 +15,7 @@
 
 #define VMP_VEC(type) struct { type *v; uint32_t nr, room; }
 
-#define VMP_VEC_HUGE	(2UL << 20)	/* bytes from which on it is in huge pages, where the kernel has them */
+#define VMP_VEC_HUGE	(8UL << 20)	/* bytes from which on it is in huge pages, where the kernel has them */
 #define VMP_VEC_FIRST	24	/* bytes that malloc() gives at least; there are millions of vectors with one element */
 
 /* From the page on in which it begins: of a mapping with two kinds of pages realloc() would not move the pages, but copy all that is there */
