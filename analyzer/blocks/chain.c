@@ -2,8 +2,6 @@
 /* chain.c - what does not change is looked up once, so that a solution's loops run through arrays. */
 #include "blocks/chain.h"
 
-#include <string.h>
-
 #include "blocks/classes.h"
 #include "blocks/share.h"
 #include "util/big.h"

@@ -2,9 +2,9 @@
 /* resolve.c - from raws to units, blocks and landings: the code of each block is looked at once. */
 #include "blocks/bounds.h"
 
-#include "util/big.h"
-
 #include <string.h>
+
+#include "util/big.h"
 
 #define AHEAD	16U	/* raws that are fetched while one is looked at */
 #define BEHIND	4096U	/* bytes behind another sample of the same block, at most */

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "blocks/share.h"
 
