@@ -7,7 +7,7 @@
  * --min SAMPLES                        wanted in the guest
  * --kthreads SAMPLES                   so many of the guest's kernel threads, idle ones too
  * --qemu SAMPLES                       so many of the user code of the VMs' QEMU
- * --steal PID                          this process of the host only stole; with --waited all steal is held against the scheduler's count
+ * --steal PID                          this process of the host only stole
  * --not-steal PID                      this one ran while a vCPU slept ...
  * --waited PART                        ... which wanted to run for that part of its time, by the scheduler
  * --neighbours PART                    VMs share pCPUs; their vCPUs waited for that part of the time that the VMs ran, by the scheduler
@@ -391,8 +391,6 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 	judge_host(j, a->shared, a->homeless, a->qemu, level);
 	if (a->hog)
 		judge_steal(j, a->hog, level);
-	if (a->hog && a->waited > 0)
-		judge_steal_time(j, a->waited);
 	if (a->idle_hog)
 		judge_not_steal(j, a->idle_hog, a->waited, level);
 	if (a->neighbours >= 0)
@@ -408,7 +406,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID [--waited PART]] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
 		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--host-blocks NR] [--function NAME] [--within US] [--report whole] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }

@@ -322,16 +322,6 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
 }
 
-void judge_steal_time(const struct join *j, double waited)
-{
-	const struct neighbours *n = &j->neighbours;
-	const double part = n->ran.ticks ? (double)n->steal.ticks / (double)n->ran.ticks : 0;
-
-	verdict(n->steal.samples && fabs(part - waited) <= NEIGHBOURS_OFF, "all steal agrees with the scheduler",
-		"%" PRIu64 " samples of steal stand for %.2f %% of the time that the VM ran; by the scheduler it were %.2f %%, to %g %%",
-		n->steal.samples, 100 * part, 100 * waited, 100 * NEIGHBOURS_OFF);
-}
-
 /* Where any other task ran there is one record, whose vCPU is one of those that wait, all of which the scheduler counts */
 void judge_neighbours(const struct join *j, double waited)
 {

@@ -20,9 +20,6 @@ void judge_host(const struct join *j, int shared, int homeless, uint64_t qemu, d
 /** judge_steal() - All that a process did in user code was steal. */
 void judge_steal(const struct join *j, uint32_t pid, double level);
 
-/** judge_steal_time() - All samples of steal stand for the time that vCPUs waited, a part of the time that the VM ran. */
-void judge_steal_time(const struct join *j, double waited);
-
 /**
  * judge_not_steal() - What a process did in user code on the pCPU of a vCPU that slept was no steal.
  * @waited: The part of its time in which the scheduler says that the vCPU wanted to run.

@@ -110,7 +110,7 @@ truth_domains()
 	vmprof status --json | jq -e "all(.domains[]; $1)"
 }
 
-TRUTH_QUESTIONS=25	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more; with --steal and --waited: two
+TRUTH_QUESTIONS=25	# with --cpi: one more; with --steal, --behind, --neighbours or --not-steal: one more
 
 # truth_ask FAULT|"" NAME [OPTION]... - what the judge says, or one whose analyzer is broken in that way: beside the
 # emulator where there is somebody to run it (tests/truth/judging), else here
