@@ -53,13 +53,15 @@ static inline double vmp_few_error(double samples, double period, double runs)
 	return runs > 0 && period > 0 ? sqrt(samples + 1) * period / runs : INFINITY;
 }
 
+struct vmp_chance;
+
 struct vmp_estimates {
 	const struct vmp_measure *m;
 	struct vmp_estimate *block;	/* by number of the block */
 	int chained;			/* the chain told executions */
 	double *unit;			/* executions by number of the unit; NULL: not known, or not wanted */
 	float *unit_without[VMP_GROUPS];	/* the same without one group */
-	double *unit_chance;		/* by number of the unit: variance of its executions, by chance of what windows show */
+	struct vmp_chance *unit_chance;	/* by number of the unit */
 	double window;			/* executions that one window stands for where code is rarely sampled */
 	float *block_without[VMP_GROUPS];	/* executions by number of the block, without one group (NAN: by the
 						   processor's own cycles); NULL: not wanted */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blocks/reach.h"
+#include "blocks/solutions.h"
 
 struct work {
 	const struct vmp_set *set;
@@ -169,7 +170,7 @@ static int find_levels(struct work *w)
 /* How often some units ran.  [VMP_GROUPS]: of all; else without one group, here and below */
 struct ways {
 	double runs[VMP_GROUPS + 1];
-	double variance;	/* by chance of what windows show */
+	struct vmp_chance variance;
 	uint64_t seen;		/* in windows */
 };
 
@@ -194,7 +195,8 @@ static void add_runs(const struct work *w, struct ways *to, uint32_t unit)
 	int g;
 
 	to->seen += w->set->units.v[unit].n;
-	to->variance += w->e->unit_chance[unit];
+	to->variance.windows += w->e->unit_chance[unit].windows;
+	to->variance.samples += w->e->unit_chance[unit].samples;
 	to->runs[VMP_GROUPS] += w->e->unit[unit];
 	for (g = 0; g < VMP_GROUPS; g++)
 		to->runs[g] += (double)w->e->unit_without[g][unit];
@@ -354,7 +356,7 @@ static double find(const struct figures *f, double (*figure)(const struct figure
 static double chance(const struct work *w, const struct ways *of)
 {
 	const double runs = of->runs[VMP_GROUPS], window = w->e->window;
-	const double one = window > 0 ? (of->variance + window * window) / (runs + window) : 0;
+	const double one = window > 0 ? (of->variance.windows + window * window) / (runs + window) : 0;
 
 	return of->seen && one > 0 ? one * (1 + sqrt(runs / one + 0.75)) : 0;
 }
@@ -366,19 +368,21 @@ static void at_least(double *error, double least)
 }
 
 /*
- * Groups of a few windows can agree by chance: no figure is known better than it was seen often. Trips are
- * top and back by entries; what is uncertain of their parts is so in either.
+ * Groups can agree by chance, the more so where they are a few windows: no figure is known better than it was seen often, and than the
+ * samples of instructions say for how much that stands. Trips are top and back by entries; what is uncertain of their parts is so in
+ * either, but what windows stand for mostly cancels.
  */
 static void hold_chance(const struct work *w, const struct figures *f, struct vmp_loop *l)
 {
 	const double top = chance(w, &f->top), back = chance(w, &f->back), middle = chance(w, &f->middle);
 	const double in = entries(f, VMP_GROUPS);
+	const double round = sqrt(top * top + back * back + f->top.variance.samples + f->back.variance.samples);
 
-	at_least(&l->entries_error, hypot(top, middle));
-	at_least(&l->iterations_error, hypot(top, back));
+	at_least(&l->entries_error, sqrt(top * top + middle * middle + f->top.variance.samples + f->middle.variance.samples));
+	at_least(&l->iterations_error, round);
 	if (in > 0)
 		at_least(&l->trips_error, hypot(back, hypot(top * (1 - l->trips), middle * l->trips)) / in);
-	at_least(&l->cycles_error, l->cycles * hypot(top, back) / l->iterations);
+	at_least(&l->cycles_error, l->cycles * round / l->iterations);
 }
 
 /* What is in doubt of a loop's iterations, and of their cycles, is so of the blocks that begin where it does */

@@ -360,13 +360,13 @@ static double rare_window(const struct vmp_chain *c)
 	return sum > 0 && steps > 0 ? squares / sum / steps : 0;
 }
 
-double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, double *variance)
+double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, struct vmp_chance *chance)
 {
 	const struct vmp_measure *m = c->m;
 	double runs = 0, squares = 0, r, n, v, rare;
-	uint32_t i;
+	uint32_t i, row;
 
-	memset(variance, 0, m->set->units.nr * sizeof(*variance));
+	memset(chance, 0, m->set->units.nr * sizeof(*chance));
 	for (i = 0; i < m->pairs.nr; i++) {
 		if (!c->stays[i])
 			continue;
@@ -374,8 +374,11 @@ double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solution
 		steps(c, s, 1, i, &n);
 		if (!(r > 0))
 			continue;
-		v = r * r * weight_of_one(m, m->pairs.v[i].row) / n;
-		variance[m->pairs.v[i].unit] += v;
+		row = m->pairs.v[i].row;
+		v = r * r * weight_of_one(m, row) / n;
+		chance[m->pairs.v[i].unit].windows += v;
+		if (c->by_instructions)
+			chance[m->pairs.v[i].unit].samples += r * r / s->seconds[row];
 		runs += r;
 		squares += v;
 	}

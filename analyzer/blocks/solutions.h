@@ -53,6 +53,12 @@ struct vmp_solutions {
 	double guessed;		/* part of the scale's instructions that are of code that is not here */
 };
 
+/* Variance of a unit's executions, by chance */
+struct vmp_chance {
+	double windows;		/* of how often windows show it, at what they stand for */
+	double samples;		/* of what they stand for, by samples of instructions */
+};
+
 /** vmp_solutions_init() - Return: 0 or -ENOMEM; vmp_solutions_deinit() is due either way. */
 int vmp_solutions_init(struct vmp_solutions *s, const struct vmp_chain *c, unsigned int first, unsigned int lanes);
 void vmp_solutions_deinit(struct vmp_solutions *s);
@@ -68,11 +74,11 @@ void vmp_solutions_solve(const struct vmp_chain *c, struct vmp_solutions *s);
 void vmp_solutions_units(const struct vmp_chain *c, struct vmp_solutions *s, double *unit);
 
 /**
- * vmp_solutions_chance() - How far chance may be off, in how often windows show a unit, at what they stand for.
+ * vmp_solutions_chance() - How far chance may be off in a unit's executions.
  * @s: Solved, of all groups.
- * @variance: By unit, of its executions; filled in.
+ * @chance: By unit; filled in.
  * Return: executions that one window stands for: of code so rarely sampled that its starts share a row, if there is any.
  */
-double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, double *variance);
+double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solutions *s, struct vmp_chance *chance);
 
 #endif

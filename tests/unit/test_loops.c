@@ -3,6 +3,7 @@
 #include "simulated.h"
 
 #include "blocks/loops.h"
+#include "blocks/solutions.h"
 
 /* A loop of the program, by its instructions */
 struct want {
@@ -450,6 +451,62 @@ static void test_trips_before_rare_code(void **state)
 	trips_hardly_seen(put_two_ways_around, 40);
 }
 
+#define SEEDS	80
+
+/*
+ * A loop of which a window shows one iteration at most, by some dozens of windows: eight groups of these agree by chance in some sessions, and it is no
+ * better known for that. What the iterations of all sessions scatter by is their error.
+ */
+static void test_error_of_few_samples(void **state)
+{
+	double part[SEEDS], error[SEEDS], sum = 0, squares = 0, scatter;
+	int seed, top, body, i, narrow = 0;
+
+	(void)state;
+	for (seed = 0; seed < SEEDS; seed++) {
+		const struct prog_run run = {
+			.period = 5003, .samples = 4000, .instructions = 20011, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1,
+			.scatters = 1, .seed = (uint64_t)seed * 104729 + 1,
+		};
+		struct vmp_loops *loops;
+		const struct vmp_loop *l;
+
+		if (seed) {
+			forget();
+			begin("again");
+		}
+		top = prog_plain(&prog, 3, 5, 1);
+		prog.insn[top].function = "main";
+		body = prog_plain(&prog, 5, 2, 1);
+		for (i = 0; i < 16; i++) {
+			prog_jump(&prog, PROG_JUMP, prog.nr + 1, 0, 0);
+			prog_plain(&prog, 1, 2, 1);
+		}
+		prog_jump(&prog, PROG_COND, body, 5, 0);
+		/* what takes the time */
+		prog_jump(&prog, PROG_COND, prog_plain(&prog, 9, 1, 1), 100, 0);
+		prog_jump(&prog, PROG_JUMP, top, 0, 0);
+		simulate(&run);
+		loops = find_loops();
+		l = loop_at(loops, body);
+		assert_non_null(l);
+		part[seed] = l->iterations / reached(body);
+		error[seed] = l->iterations_error / reached(body);
+		if (getenv("SHOW"))
+			print_message("# %.3f +- %.3f of the iterations\n", part[seed], error[seed]);
+		sum += part[seed];
+		squares += part[seed] * part[seed];
+		vmp_loops_destroy(loops);
+	}
+	sum /= SEEDS;
+	scatter = sqrt(squares / SEEDS - sum * sum);
+	for (seed = 0; seed < SEEDS; seed++)
+		narrow += error[seed] < 0.6 * scatter;
+	print_message("# %.3f of the iterations in the mean, scattering by %.3f; %d of %d errors are less than 0.6 of that\n", sum, scatter, narrow, SEEDS);
+	assert_true(fabs(sum - 1) < 3.5 * scatter / sqrt(SEEDS));
+	assert_int_equal(narrow, 0);
+}
+
 /* So long a loop that one window alone shows how it is entered: how often is not known */
 static void test_loop_hardly_entered(void **state)
 {
@@ -570,7 +627,8 @@ static void run_steps(const struct step *steps, size_t nr)
 	for (u = 0; u < set->units.nr; u++) {
 		const struct vmp_unit *x = &set->units.v[u];
 
-		estimates->unit[u] = estimates->unit_chance[u] = 0;
+		estimates->unit[u] = 0;
+		estimates->unit_chance[u] = (struct vmp_chance){ 0 };
 		for (i = 0; i < nr; i++) {
 			if (!is_step(x, &steps[i]))
 				continue;
@@ -676,6 +734,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_code_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_through_code_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_error_of_few_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_hardly_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_by_cold_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_hardly_seen, setup, teardown),
