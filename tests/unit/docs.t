@@ -56,6 +56,26 @@ report --color --color --no-pager --color --no-pager
 export --format ^Formats: ^$ ^.SH.FORMATS ^.SH.[^F]
 END
 
+# Columns of the commands that show branches: those of --csv, which --sort knows, are in the man page in the same order; so are the members
+# of JSON, those that all have in common in vmprof-blocks(1)
+section() { sed 's/\\-/-/g' "$src/docs/man/vmprof-$1.1" | sed -n "/^\.SH $2/,/^\.SH [^${2:0:1}]/p"; }
+for c in blocks branches loops; do
+	if [ $c != branches ] && ! grep -q HAVE_CAPSTONE "$O/config.h"; then
+		skip "columns of vmprof $c" "vmprof was built without capstone"
+		continue
+	fi
+	columns=$("$vmprof" $c --csv "$src/tests/golden/blocks.vmprof" | sed -n '1 { s/\r$//; s/,/\n/g; p }')
+	said=$("$vmprof" $c --sort frob "$src/tests/golden/blocks.vmprof" 2>&1 | sed -n "s/.*'frob'; there are //p" | sed 's/, /\n/g')
+	[ "$(wc -l <<< "$columns")" -ge 10 ] && [ "$said" = "$columns" ]; ok $? "vmprof $c --sort takes the columns of --csv: $(echo $columns)"
+	described=$(section $c COLUMNS | grep -A1 '^\.TP' | sed -n -e 's/" (.*//' -e 's/^\.BR\{0,1\} //p' | grep -oE '[a-z][a-z0-9_]*')
+	[ "$described" = "$columns" ]; ok $? "vmprof-$c(1) has each of them and no other$(diff <(echo "$columns") <(echo "$described") | sed -n 's/^[<>]/ &/p' | tr -d '\n')"
+	members=$("$vmprof" $c --json "$src/tests/golden/blocks.vmprof" | python3 -c 'import json, sys
+for name, value in json.load(sys.stdin).items():
+	print(name, *(value if isinstance(value, dict) else []), sep="\n")' | sort -u)
+	missing=$(comm -23 <(echo "$members") <({ section $c JSON; section blocks JSON; } | grep -E '^\.(B|BR|RB) ' | grep -oE '[a-z][a-z0-9_]*' | sort -u))
+	[ "$(wc -l <<< "$members")" -ge 30 ] && [ -z "$missing" ]; ok $? "... and each member of JSON${missing:+ (missing: $(echo $missing))}"
+done
+
 # Completion of words as readline parts them (at = and : as well): what is offered for the last one
 offered()
 {
