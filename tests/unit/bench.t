@@ -278,28 +278,58 @@ head=$(grep -m 1 '^	print "| program' "$src/tests/bench/blocks" | sed -e 's/^	pr
 [ "$(grep -cxF -e "$head" "$src/docs/benchmarks.md")" = 2 ]; ok $? "... and the head of the script's table, both: $head"
 
 # --- tests/bench/fdo
-cat > "$tmp/bolt.log" <<- END
-	# layout: 1 cycles, 2 instructions, 3 taken branches, exactly; samples of cycles and instructions, each for 100000: 9 8
-	# layout: 969800000 cycles, 609100000 instructions, 198300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 9698 6091
-	#   5 : total taken branches
-	# layout.bolt: 824400000 cycles, 575200000 instructions, 86800000 taken branches, exactly; samples of cycles and instructions, each for 100000: 8244 5752
-END
-cat > "$tmp/auto.log" <<- END
-	# plain: 1044800000 cycles, 684100000 instructions, 198300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 10448 6841
-	# auto: 889400000 cycles, 642700000 instructions, 84300000 taken branches, exactly; samples of cycles and instructions, each for 100000: 8894 6427
-END
+# better CASE [SUM [TAKEN [CYCLES [INSNS]]]]: what a case says of the program that was made anew; what is not empty does not hold
+better()
+{
+	cat <<- END
+	${2:+not }ok 9 - $1: it prints the same sum${2:+ # TODO the case is run once more}
+	${3:+not }ok 10 - $1: its taken branches, in thousandths of those before
+	${4:+not }ok 11 - $1: its cycles, in thousandths${4:+ # TODO the case is run once more}
+	${5:+not }ok 12 - $1: its instructions, in thousandths: none is added
+	END
+}
+# counted PROGRAM CYCLES INSTRUCTIONS TAKEN: in units of 100000
+counted() { echo "# $1: ${2}00000 cycles, ${3}00000 instructions, ${4}00000 taken branches, exactly; samples of cycles and instructions, each for 100000: $2 $3"; }
+fdo() { LOGS="$tmp/bolt.log $tmp/auto.log" DOC=$tmp/doc.md "$src/tests/bench/fdo" > "$tmp/out" 2> "$tmp/err"; }
+{
+	echo '# --- 49-fdo.sh'; counted layout 1 2 3; counted layout.bolt 1 2 3; better 49-fdo not not not not
+	echo '# --- 49-fdo.sh, once more'; counted layout 9698 6091 1983; echo '#   5 : total taken branches'; counted layout.bolt 8244 5752 868; better 49-fdo
+	echo '# --- 50-autofdo.sh'; echo 'ok 13 - 50-autofdo: AutoFDO: 1 # SKIP tests/lab/tree was not run'
+} > "$tmp/bolt.log"
+{
+	echo '# --- 49-fdo.sh'; echo 'ok 1 - 49-fdo: llvm-bolt: 1 # SKIP tests/lab/tree was not run'
+	echo '# --- 50-autofdo.sh'; counted plain 10448 6841 1983; counted auto 8894 6427 843; better 50-autofdo
+} > "$tmp/auto.log"
 printf '%s\n' before '<!-- fdo: made by make bench-fdo -->' old '<!-- fdo: end -->' after > "$tmp/doc.md"
-LOGS="$tmp/bolt.log $tmp/auto.log" DOC=$tmp/doc.md "$src/tests/bench/fdo" > "$tmp/out" 2> "$tmp/err"; ok $? "tests/bench/fdo reads logs"
-has '| llvm-bolt | taken branches | 198.3 million | 86.8 million | 0.44 |'
-has '| AutoFDO, gcc | taken branches | 198.3 million | 84.3 million | 0.43 |'
-has '| | cycles | 1044.8 million | 889.4 million | 0.85 |'
+fdo; ok $? "tests/bench/fdo reads logs"
+has '| llvm-bolt | taken branches | 198.3 million | 86.8 million | 0.44 | yes |'
+has '| AutoFDO, gcc | taken branches | 198.3 million | 84.3 million | 0.43 | yes |'
+has '| | instructions | 684.1 million | 642.7 million | 0.94 | yes |'
+has '| | cycles | 1044.8 million | 889.4 million | 0.85 | yes |'
 diff <(echo before; echo '<!-- fdo: made by make bench-fdo -->'; cat "$tmp/out"; echo '<!-- fdo: end -->'; echo after) "$tmp/doc.md" > "$tmp/err"
 ok $? "the document has the same between its marks, and nothing else is changed"
+{ counted plain 10448 6841 1983; counted auto 10500 6427 843; better 50-autofdo '' '' not; } > "$tmp/auto.log"
+fdo; [ $? = 1 ] && grep -q 'does not take as little' "$tmp/err" && grep -qxF '| | cycles | 1044.8 million | 1050.0 million | 1.00 | no |' "$tmp/doc.md"
+ok $? "a program that got slower is in the table, and its exit status is 1"
+[ "$(grep -c '| yes |$' "$tmp/out")" = 5 ]; ok $? "... all else is held"
+{ counted plain 10448 6841 1983; counted auto 8894 7200 843; better 50-autofdo | grep -v 'its instructions'; } > "$tmp/auto.log"
+fdo; [ $? = 1 ] && grep -qxF '| | instructions | 684.1 million | 720.0 million | 1.05 | not known |' "$tmp/out"; ok $? "so it is where the log does not say"
 cp "$tmp/doc.md" "$tmp/before.md"
+{ counted plain 10448 6841 1983; counted auto 8894 6427 843; better 50-autofdo not; } > "$tmp/auto.log"
+fdo; [ $? = 1 ] && grep -q 'auto prints another sum than plain' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
+ok $? "a program that prints another sum makes no table, and leaves the document alone"
+{ counted plain 10448 6841 1983; counted auto 8894 6427 843; better 50-autofdo not; counted plain 10448 6841 1983; } > "$tmp/auto.log"
+fdo; [ $? = 1 ] && grep -q 'no log has figures of plain and auto' "$tmp/err"; ok $? "a second run that ended early has none of the first one's"
 ! LOGS=$tmp/bolt.log DOC=$tmp/doc.md "$src/tests/bench/fdo" > "$tmp/out" 2> "$tmp/err" && grep -q 'no log has figures of plain and auto' "$tmp/err" && cmp "$tmp/before.md" "$tmp/doc.md"
 ok $? "without one of the cases it says so, and leaves the document alone"
 [ "$(grep -cxF -e '<!-- fdo: made by make bench-fdo -->' -e '<!-- fdo: end -->' "$src/docs/benchmarks.md")" = 2 ]
 ok $? "docs/benchmarks.md has the marks of the programs"
+head=$(sed -n '/^<!-- fdo: made/,/^<!-- fdo: end/p' "$src/docs/benchmarks.md" | grep -m 1 '^|')
+[ -n "$head" ] && grep -qxF "	print \"$head\"" "$src/tests/bench/fdo"; ok $? "... and the head of the script's table: $head"
+# what it reads is what the cases say
+for said in 'is "it prints the same sum"' 'at_most "its taken branches, in thousandths' 'at_most "its cycles, in thousandths' 'at_most "its instructions, in thousandths'; do
+	grep -qF "$said" "$src/tests/lab/cases/fdo.sh"; ok $? "the cases have: $said"
+done
 
 # --- make bench
 printf '#!/bin/sh\necho "$1" >> "%s"\n[ "$1" != bench-blocks ]\n' "$tmp/made" > "$tmp/make"
