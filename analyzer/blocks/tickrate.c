@@ -11,8 +11,14 @@
 #define CLASSES	((HIGHEST - LOWEST) * OCTAVE)
 #define TENTH	10U
 
+/* The last sample of the session's event */
+struct before {
+	uint64_t tsc;		/* 0 none yet */
+	int guest;
+};
+
 struct work {
-	VMP_VEC(uint64_t) last;		/* by pCPU: TSC of the last sample of the session's event; 0 none yet */
+	VMP_VEC(struct before) last;	/* by pCPU */
 	uint64_t n[CLASSES];
 	uint64_t nr;
 };
@@ -20,8 +26,8 @@ struct work {
 static int on_sample(void *arg, const struct vmprof_sample *s)
 {
 	struct work *w = arg;
-	const uint64_t none = 0;
-	uint64_t before;
+	const struct before none = { 0 }, now = { s->tsc, s->mode == VMPROF_MODE_GUEST };
+	struct before before;
 	double at;
 
 	if (s->hdr.type != VMPROF_REC_SAMPLE)
@@ -30,10 +36,10 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 		if (vmp_vec_push(&w->last, none))
 			return -ENOMEM;
 	before = w->last.v[s->hdr.pcpu];
-	w->last.v[s->hdr.pcpu] = s->tsc;
-	if (!(s->flags & VMPROF_SF_COUNTS) || !s->cycles || !before || s->tsc <= before)
+	w->last.v[s->hdr.pcpu] = now;
+	if (!(s->flags & VMPROF_SF_COUNTS) || !s->cycles || !before.tsc || before.guest != now.guest || now.tsc <= before.tsc)
 		return 0;
-	at = (log2((double)(s->tsc - before) / (double)s->cycles) - LOWEST) * OCTAVE;
+	at = (log2((double)(now.tsc - before.tsc) / (double)s->cycles) - LOWEST) * OCTAVE;
 	if (at < 0 || at >= CLASSES)
 		return 0;
 	w->n[(unsigned int)at]++;

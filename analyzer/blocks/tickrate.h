@@ -4,7 +4,8 @@
  *
  * The TSC goes evenly; the processor's clock is faster or slower than that.  What its counter counted between two samples
  * of a pCPU, beside the ticks between them, tells by how much: but for intervals in which it stood still (the pCPU slept), or the
- * counter did (cycles of the guest alone are counted while the host ran), which are too long.  So the shortest count.
+ * counter did (cycles of the guest alone are counted while the host ran), which are too long.  So the shortest count.  Where guest and host
+ * have a counter each, a sample of the one right behind one of the other has counted since long before that: such intervals are left out.
  */
 #ifndef VMP_TICKRATE_H
 #define VMP_TICKRATE_H

@@ -195,8 +195,10 @@ void vmp_timeline_trace(FILE *out, const struct vmp_set *set, const struct vmp_t
 	uint32_t i;
 	int any = 0;
 
-	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"generator\":\"vmprof " VMPROF_VERSION "\"},\n"
-	      "\"traceEvents\":[", out);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"generator\":\"vmprof " VMPROF_VERSION "\"", out);
+	if (t->rate > 0)
+		fprintf(out, ",\"ticks_per_cycle\":%.4f", t->rate);
+	fputs("},\n\"traceEvents\":[", out);
 	for (i = 0; i < t->spans.nr; i++) {
 		const struct vmp_strip_span *x = &t->spans.v[i];
 

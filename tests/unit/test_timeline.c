@@ -50,12 +50,27 @@ static void put_counted(unsigned nr, uint64_t tsc, uint64_t ticks, uint64_t cycl
 	}
 }
 
-/* A sample with two runs of 100 cycles, behind so many intervals: most of a processor that slept, a fifth at 1.6 cycles a tick */
+/* The same of guest and host in turns, each with a counter of its own: it has counted since before the other's sample */
+static void put_turns(unsigned nr, uint64_t tsc)
+{
+	struct vmprof_sample s = gen_guest_sample(GEN_VM, tsc, PROG_CR3, 3, AT(0));
+
+	for (; nr; nr--) {
+		s.tsc += 100;
+		s.flags |= VMPROF_SF_COUNTS;
+		s.cycles = 1600;
+		s.mode = s.mode == VMPROF_MODE_GUEST ? VMPROF_MODE_VMM_KERNEL : VMPROF_MODE_GUEST;
+		gen_record(&g, &s, sizeof(s));
+	}
+}
+
+/* A sample with two runs of 100 cycles, behind so many intervals: most of a processor that slept, a fifth at 1.6 cycles a tick, and others between the sides */
 static void put_rates(unsigned nr)
 {
 	begin_small();
 	put_counted(4 * nr, 20000, 5000, 1000);
 	put_counted(nr, 20000 + 4 * (uint64_t)nr * 5000, 1000, 1600);
+	put_turns(4 * nr, 20000 + nr * 21000ULL);
 	put_runs(GEN_VM, 0, 900000, PROG_CR3, 2, 100);
 	gen_records_flush(&g, 0, 20000, 900000);
 	gen_end(&g);
