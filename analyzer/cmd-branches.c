@@ -356,9 +356,10 @@ static int parse(struct given *g)
 		vmp_err("--sample prints all branches of one sample; it goes with --domain, --vcpu, --pid and --comm only");
 		return -EINVAL;
 	}
-	if (args_number("sample", g->sample, UINT64_MAX, &g->number) || !g->number) {
-		if (!g->number)
-			vmp_err("--sample counts from 1");
+	if (args_number("sample", g->sample, UINT64_MAX, &g->number))
+		return -EINVAL;
+	if (!g->number) {
+		vmp_err("--sample counts from 1");
 		return -EINVAL;
 	}
 	return 0;
