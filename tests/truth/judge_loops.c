@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* judge_loops.c - a loop's iterations are the runs of its first instruction; those that no branch back led to began at its entries. */
+/*
+ * judge_loops.c - a loop's iterations are the runs of its first instruction; those that no branch back led to began at its entries. What
+ * one takes are the cycles of its code by their number.
+ */
 #include "judge_loops.h"
 
 #include <errno.h>
@@ -19,23 +22,29 @@
 #define LOOPS		12	/* are judged, the hottest ones */
 #define LOOPS_MIN	2	/* have to be, and have to be known to ... (gzip and sha256sum have few that can be told) */
 #define SURE		0.1	/* ... so much of their trips */
-#define MEAN_OFF	0.02	/* of the trips of these together, by the weight of their errors: no fault ... */
+#define MEAN_OFF	0.02	/* of the trips of these together, or of their cycles, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
 #define SAMPLES_MIN	200	/* in the body of a loop that is judged */
 #define ENTRIES_MIN	1000	/* exact ones, of such a loop */
 #define OPEN		0.02	/* of its iterations, that none of the branches explains which vmprof saw lead there */
 
+/* Figures that are known, together: parts that they are off, by the inverse of their variance */
+struct known {
+	uint32_t nr;
+	double weighed, weights;
+};
+
 /* What is asked of loops, and of how many */
 struct tally {
-	uint32_t judged, bad, close, sure, open, untold;	/* close: trips within OFF; untold: not judged, for the emulator's counts do not tell */
+	uint32_t judged, bad, close, open, untold;	/* close: trips within OFF; untold: not judged, for the emulator's counts do not tell */
 	uint32_t dashes;		/* without trips: no window may show how a loop is entered, or too few */
 	double off;			/* of trips, without sign */
-	double weighed, weights;	/* with it, by the inverse of their variance; of those that are sure */
+	struct known trips, cycles;
 };
 
 /* As the emulator has it */
 struct counted {
-	double iterations, entries, back;
+	double iterations, entries, back, cycles;
 };
 
 static const struct vmp_point *point(const struct pieces *p, uint32_t number)
@@ -84,7 +93,10 @@ static int count_loop(const struct pieces *p, const struct vmp_loop *l, struct c
 	double n;
 	uint32_t i;
 
-	*c = (struct counted){ .iterations = pieces_runs(p, h->object, h->addr), .entries = pieces_in_line(p, h->object, h->addr) };
+	*c = (struct counted){
+		.iterations = pieces_runs(p, h->object, h->addr), .entries = pieces_in_line(p, h->object, h->addr),
+		.cycles = pieces_cycles(p, h->object, h->addr, vmp_set_behind(p->set, h->object, l->end)),
+	};
 	for (i = 0; i < p->set->units.nr; i++) {
 		const struct vmp_unit *u = &p->set->units.v[i];
 		const struct vmp_point *from, *to;
@@ -112,7 +124,7 @@ static int count_loop(const struct pieces *p, const struct vmp_loop *l, struct c
 			return 0;	/* into the middle */
 		}
 	}
-	return c->entries >= ENTRIES_MIN && c->entries <= c->iterations;
+	return c->entries >= ENTRIES_MIN && c->entries <= c->iterations && !isnan(c->cycles);
 }
 
 static int is_off(double sampled, double exact, double error)
@@ -120,33 +132,47 @@ static int is_off(double sampled, double exact, double error)
 	return !(fabs(sampled - exact) <= OFF * exact + ERRORS * error);
 }
 
+/* Of eight groups an error can come out next to nothing */
+static void know(struct known *k, double sampled, double exact, double error, double samples)
+{
+	const double part = fmax(error / exact, 1 / sqrt(samples));
+
+	if (!(error <= SURE * sampled))
+		return;
+	k->nr++;
+	k->weights += 1 / (part * part);
+	k->weighed += (sampled / exact - 1) / (part * part);
+}
+
+static int is_known_off(const struct known *k)
+{
+	return k->nr && !(fabs(k->weighed / k->weights) <= MEAN_OFF + MEAN_ERRORS / sqrt(k->weights));
+}
+
 static void tally_loop(struct tally *t, const struct vmp_loop *l, const struct counted *exact)
 {
-	double trips = exact->iterations / exact->entries, off = l->trips / trips - 1, part;
+	double trips = exact->iterations / exact->entries, cycles = exact->cycles / exact->iterations, off = l->trips / trips - 1;
 
 	t->judged++;
 	t->open += !(fabs(exact->entries + exact->back - exact->iterations) <= OPEN * exact->iterations);
-	t->bad += is_off(l->trips, trips, l->trips_error) || is_off(l->iterations, exact->iterations, l->iterations_error);
+	t->bad += is_off(l->trips, trips, l->trips_error) || is_off(l->iterations, exact->iterations, l->iterations_error) ||
+		  is_off(l->cycles, cycles, l->cycles_error);
 	t->close += fabs(off) <= OFF;
 	t->off += isnan(off) ? 1 : fabs(off);
-	if (!(l->trips_error <= SURE * l->trips))
-		return;
-	t->sure++;
-	/* of eight groups an error can come out next to nothing */
-	part = fmax(l->trips_error / trips, 1 / sqrt(l->samples));
-	t->weights += 1 / (part * part);
-	t->weighed += off / (part * part);
+	know(&t->trips, l->trips, trips, l->trips_error, l->samples);
+	know(&t->cycles, l->cycles, cycles, l->cycles_error, l->samples);
 }
 
 static void tally_verdict(const struct tally *t)
 {
-	double mean = t->weighed / t->weights, error = 1 / sqrt(t->weights);
+	const struct known *k = &t->trips, *c = &t->cycles;
 
-	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && t->sure >= LOOPS_MIN && !t->bad && !t->open && fabs(mean) <= MEAN_OFF + MEAN_ERRORS * error,
-		"loops have their exact trips",
-		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips or in iterations; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %+.2f %%, error %.2f %%; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
+	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && k->nr >= LOOPS_MIN && !t->bad && !t->open && !is_known_off(k) && !is_known_off(c),
+		"loops have their exact trips and cycles",
+		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips, in iterations or in the cycles of one; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %+.2f %%, error %.2f %%; cycles of %" PRIu32 ", these %+.2f %%, error %.2f %%; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
 		t->judged, LOOPS_MIN, t->bad, 100 * OFF, ERRORS, t->close, 100 * OFF, t->judged ? 100 * t->off / t->judged : 0,
-		t->sure, 100 * SURE, 100 * mean, 100 * error, t->open, t->dashes, t->untold);
+		k->nr, 100 * SURE, 100 * k->weighed / k->weights, 100 / sqrt(k->weights), c->nr, 100 * c->weighed / c->weights, 100 / sqrt(c->weights),
+		t->open, t->dashes, t->untold);
 }
 
 static int hotter(const void *pa, const void *pb)
@@ -169,7 +195,7 @@ int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct 
 		return err;
 	if (loops->list.nr)
 		qsort(loops->list.v, loops->list.nr, sizeof(*loops->list.v), hotter);
-	printf("  samples  trips exact   sampled      +-  iterations exact      sampled       +-  loop\n");
+	printf("  samples  trips exact   sampled      +-  iterations exact      sampled       +-  cycles exact   sampled      +-  loop\n");
 	for (i = 0; i < loops->list.nr && t.judged < LOOPS; i++) {
 		const struct vmp_loop *l = &loops->list.v[i];
 		const struct vmp_point *h = point(p, l->header);
@@ -186,9 +212,9 @@ int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct 
 			t.dashes++;
 			continue;
 		}
-		printf("  %7.0f %12.2f %9.2f %7.2f  %16.0f %12.0f %8.0f  %" PRIx64 "-%" PRIx64 " %s\n", l->samples, exact.iterations / exact.entries,
-		       l->trips, l->trips_error, exact.iterations, l->iterations, l->iterations_error, h->addr, l->end,
-		       vmp_text(function, sizeof(function), name, strlen(name)));
+		printf("  %7.0f %12.2f %9.2f %7.2f  %16.0f %12.0f %8.0f  %12.2f %9.2f %7.2f  %" PRIx64 "-%" PRIx64 " %s\n", l->samples,
+		       exact.iterations / exact.entries, l->trips, l->trips_error, exact.iterations, l->iterations, l->iterations_error,
+		       exact.cycles / exact.iterations, l->cycles, l->cycles_error, h->addr, l->end, vmp_text(function, sizeof(function), name, strlen(name)));
 		tally_loop(&t, l, &exact);
 	}
 	tally_verdict(&t);

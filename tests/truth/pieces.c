@@ -275,6 +275,31 @@ double pieces_runs(const struct pieces *p, uint32_t object, uint64_t addr)
 	return runs;
 }
 
+/* The part of a piece from an address within it on: as a run of the one that begins there and ends with it.  NAN: there is none. */
+static double cycles_from(const struct pieces *p, const struct piece *x, uint64_t addr)
+{
+	const uint32_t size = (uint32_t)(x->addr + x->size - addr);
+	const uint32_t *known = vmp_hash_find(&p->by_place, place(x->object, addr, size));
+	const struct piece *part = known ? &p->all.v[*known] : NULL;
+
+	return part && part->has && x->has && part->insns ? runs_of(x) * (double)part->cycles / runs_of(part) : NAN;
+}
+
+double pieces_cycles(const struct pieces *p, uint32_t object, uint64_t addr, uint64_t behind)
+{
+	double cycles = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->all.nr; i++) {
+		const struct piece *x = &p->all.v[i];
+
+		if (x->object != object || !x->insns || x->addr + x->size <= addr || x->addr + x->size > behind)
+			continue;
+		cycles += x->addr >= addr ? (double)x->cycles : cycles_from(p, x, addr);
+	}
+	return cycles;
+}
+
 double pieces_in_line(const struct pieces *p, uint32_t object, uint64_t addr)
 {
 	const uint32_t *known = vmp_hash_find(&p->by_end, place(object, addr, 0));

@@ -58,6 +58,12 @@ int pieces_block(const struct pieces *p, const struct vmp_block_code *b, double 
 /** pieces_runs() - How often the instruction at an address ran. */
 double pieces_runs(const struct pieces *p, uint32_t object, uint64_t addr);
 
+/**
+ * pieces_cycles() - What the code of an object took from an address, to which a branch leads, until behind one that ends a piece.
+ * Return: cycles; NAN: code runs on to the address that cannot be told from what lies before it.
+ */
+double pieces_cycles(const struct pieces *p, uint32_t object, uint64_t addr, uint64_t behind);
+
 /** pieces_in_line() - How often code ran straight on to the instruction at an address. */
 double pieces_in_line(const struct pieces *p, uint32_t object, uint64_t addr);
 

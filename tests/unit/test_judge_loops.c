@@ -21,16 +21,16 @@ void verdict(int yes, const char *question, const char *fmt, ...)
 	va_end(args);
 }
 
-/* What a test bends: all trips, their error (0: 2 %), exact branches back */
+/* What a test bends: all trips, their error (0: 2 %), exact branches back, cycles of one loop, and of all */
 static struct bend {
-	double all, error, back;
+	double all, error, back, cycles, all_cycles;
 	uint32_t dashes;	/* loops without a figure */
 } bend;
 
 /* @nr loops of 50 trips, errors of 2 %; one of them so much off in trips, and in iterations */
 static int judged(uint32_t nr, double trips, double iterations)
 {
-	const struct counted exact = { .iterations = 50000, .entries = 1000, .back = 49000 * (1 + bend.back) };
+	const struct counted exact = { .iterations = 50000, .entries = 1000, .back = 49000 * (1 + bend.back), .cycles = 20 * 50000 };
 	const double error = bend.error > 0 ? bend.error : 0.02;
 	struct tally t = { .dashes = bend.dashes };
 	uint32_t i;
@@ -40,6 +40,7 @@ static int judged(uint32_t nr, double trips, double iterations)
 		const struct vmp_loop l = {
 			.trips = 50 * (1 + bend.all + (i == 4 ? trips : off)), .trips_error = 50 * error,
 			.iterations = 50000 * (1 + (i == 4 ? iterations : off)), .iterations_error = 1000, .samples = 2500,
+			.cycles = 20 * (1 + bend.all_cycles + (i == 4 ? bend.cycles : off)), .cycles_error = 20 * error,
 		};
 
 		tally_loop(&t, &l, &exact);
@@ -66,6 +67,12 @@ static void test_one_is_off(void **state)
 	assert_true(judged(10, 0, -0.03 - 6 * 0.02 + 0.001));
 	assert_false(judged(10, 0, -0.03 - 6 * 0.02 - 0.001));
 	assert_false(judged(10, NAN, 0));
+	bend.cycles = 0.03 + 6 * 0.02 - 0.001;
+	assert_true(judged(10, 0, 0));
+	bend.cycles = -0.03 - 6 * 0.02 - 0.001;
+	assert_false(judged(10, 0, 0));
+	bend.cycles = NAN;
+	assert_false(judged(10, 0, 0));
 }
 
 /* No one is far off, but all together are; and where nobody knows them nothing is said */
@@ -75,6 +82,10 @@ static void test_all_are_off(void **state)
 	bend.all = 0.035;
 	assert_true(judged(10, 0, 0));
 	bend.all = 0.05;
+	assert_false(judged(10, 0, 0));
+	bend.all_cycles = 0.035;
+	assert_true(judged(10, 0, 0));
+	bend.all_cycles = -0.05;
 	assert_false(judged(10, 0, 0));
 	bend.error = 0.09;
 	assert_true(judged(10, 0, 0));

@@ -4,7 +4,7 @@
 # instructions are sampled as well. By branches alone blocks are known less well, and have to say so; without the kernel's branches
 # user code's are known as well as with them. And the judge can say no.
 . /src/tests/truth/lib.sh
-truth_plan 3 $((2 * TRUTH_QUESTIONS + 25))
+truth_plan 3 $((2 * TRUTH_QUESTIONS + 26))
 
 truth_guest
 for vcpu in 0 1; do
@@ -19,5 +19,6 @@ truth_judge user --blocks 20 --function quantum_toffoli
 truth_judge alone --blocks 20 --function quantum_toffoli
 truth_says blocks NO stretched --blocks 20 "blocks have their exact cycles"
 truth_says blocks NO overrun --blocks 20 --function quantum_toffoli "blocks have their exact cycles" "the blocks of a function ran as often"
-truth_says blocks NO overwound --blocks 20 "loops have their exact trips"
+truth_says blocks NO overwound --blocks 20 "loops have their exact trips and cycles"
+truth_says blocks NO dragging --blocks 20 "loops have their exact trips and cycles"
 finish
