@@ -181,6 +181,26 @@ truth_waits()
 
 truth_waited() { awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 9) }' /run/lab/seen; }
 
+# truth_clocked NAME LOOK CMD... - a session of web01 by the clock, as long as CMD takes; LOOK is run when it has begun, and before it ends;
+# its report is that of case_json then. A sample by the clock stands for as long as any other, one of cycles does not: this machine emulates
+# one kind of code faster than another, and slowest what comes first after a switch. Its period is no multiple of the scheduler's.
+truth_clocked()
+{
+	local name=$1 look=$2
+	shift 2
+	rm -f /run/lab/seen
+	vmprof start --domain web01 --event cpu-clock --period 3170us --output "/out/$name.vmprof" && "$look" && "$@" && "$look" &&
+	vmprof stop && case_report "/out/$name.vmprof"
+}
+
+# truth_steal WHAT STOLEN WAITED - two parts of one whole, by samples and by the scheduler: they are the same, to 0.05 of it
+truth_steal()
+{
+	lab_note "by samples $2, by the scheduler $3"
+	at_least "steal is what the scheduler says, as a part of $1, but for 0.05" "$2" "$(awk -v w="$3" 'BEGIN { print w - 0.05 }')"
+	at_most "... and no more" "$2" "$(awk -v w="$3" 'BEGIN { print w + 0.05 }')"
+}
+
 # truth_module FAULT|"" - the host module, or one that is broken in that way
 truth_module()
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest that does nothing. Then a task of the host runs on the pCPU of a vCPU that sleeps: that is no steal.
 . /src/tests/truth/lib.sh
-truth_plan 6 $((TRUTH_QUESTIONS + 1))
+truth_plan 9 $((TRUTH_QUESTIONS + 1))
 TRUTH_TURNS=12
 
 truth_guest
@@ -20,14 +20,19 @@ vcpu=$(dirname "$(grep -lx 'CPU 1/KVM' /proc/"$(pgrep -f 'guest=web01')"/task/*/
 taskset -c 1 chrt --idle 0 sh -c 'while :; do :; done' &
 hog=$!
 # how long either has, when the window begins and when it ends; without options a window is a part of the session
-truth_part() { "$@" && echo "$(nanoseconds /proc/$hog 1) $(nanoseconds "$vcpu" 2)" >> /run/lab/seen; }
+both() { echo "$(nanoseconds /proc/$hog 1) $(nanoseconds "$vcpu" 2)" >> /run/lab/seen; }
+# of the hog's time, the part in which the vCPU wanted to run
+wanted() { awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 1) }' /run/lab/seen; }
+truth_part() { "$@" && both; }
 truth_meanwhile() { sleep 20; }
 rm -f /run/lab/seen
 ok "a session beside a task of the host" truth_session beside 20 --period 300000 --random
-kill $hog
-# of the hog's time, the part in which the vCPU wanted to run
-waited=$(awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 1) }' /run/lab/seen)
+waited=$(wanted)
 at_most "the vCPU sleeps (the part of the other's time in which it wants to run)" "$waited" 0.2
 truth_says beside yes "" --not-steal $hog --waited "$waited" \
 	"what runs while a vCPU sleeps is no steal" "host processes have their exact share"
+# nearly all that is sampled but the VM itself is the hog
+ok "a session by the clock" truth_clocked idle-clocked both sleep 60
+kill $hog
+truth_steal "the time of the task beside it" "$(case_json '.domains[0].steal / (.totals | .samples - .guest_samples - .vmm)')" "$(wanted)"
 finish
