@@ -27,6 +27,8 @@ typedef unsigned long long u64;
 #define DEBUGCTL	0x1d9
 #define LBR_SELECT	0xc000010e
 #define DBG_EXTN_CFG	0xc000010f
+#define LBR_EN_V2	(1 << 6)		/* of DBG_EXTN_CFG */
+#define LBR_VALID	(1ULL << 63)		/* of LBR_TO */
 #define LBR_FROM(n)	(0xc0010300 + 2 * (n))
 #define LBR_TO(n)	(0xc0010301 + 2 * (n))
 

@@ -4,10 +4,8 @@
  */
 #include "guest.h"
 
-#define EN_V2	(1 << 6)
 #define FREEZE	(1 << 11)
 #define FROZEN	(1ULL << 58)
-#define VALID	(1ULL << 63)
 
 extern char lbr_a[], lbr_b[], lbr_c[], lbr_d[], lbr_call[], lbr_e[];
 extern char lbr_ret[], lbr_f[], lbr_g[], lbr_far[], lbr_h[];
@@ -55,7 +53,7 @@ static u32 wrong_entries(u32 select)
 		if (select & (1 << taken[i].kind | 1))
 			continue;
 		if (rdmsr(LBR_FROM(n)) != (u32)taken[i].from ||
-		    rdmsr(LBR_TO(n)) != ((u32)taken[i].to | VALID))
+		    rdmsr(LBR_TO(n)) != ((u32)taken[i].to | LBR_VALID))
 			wrong++;
 		n++;
 	}
@@ -75,7 +73,7 @@ static u32 wrong_of_many(void)
 	for (u32 i = 0; i < ENTRIES; i++) {
 		u32 from = (u32)lbr_many + 2 * (MANY - 1 - i);
 
-		if (rdmsr(LBR_FROM(i)) != from || rdmsr(LBR_TO(i)) != ((from + 2) | VALID))
+		if (rdmsr(LBR_FROM(i)) != from || rdmsr(LBR_TO(i)) != ((from + 2) | LBR_VALID))
 			wrong++;
 	}
 	return wrong;
@@ -86,14 +84,14 @@ static void record_user(u32 select, u32 *loop, u32 *any)
 {
 	clear();
 	wrmsr(LBR_SELECT, select);
-	wrmsr(DBG_EXTN_CFG, EN_V2);
+	wrmsr(DBG_EXTN_CFG, LBR_EN_V2);
 	call_user(user_loop2_dec, 100, 0, 0);
 	wrmsr(DBG_EXTN_CFG, 0);
 	wrmsr(LBR_SELECT, 0);
 	*loop = *any = 0;
 	for (u32 i = 0; i < ENTRIES; i++) {
 		*loop += rdmsr(LBR_FROM(i)) == (u32)user_loop2_jnz;
-		*any += !!(rdmsr(LBR_TO(i)) & VALID);
+		*any += !!(rdmsr(LBR_TO(i)) & LBR_VALID);
 	}
 }
 
@@ -117,7 +115,7 @@ static void test_freeze(void)
 	nmi_count = 0;
 	nmi_hook = hook_frozen;
 	wrmsr(DEBUGCTL, FREEZE);
-	wrmsr(DBG_EXTN_CFG, EN_V2);
+	wrmsr(DBG_EXTN_CFG, LBR_EN_V2);
 	wrmsr(CTL(0), EV_INSNS | USR | INT | EN);
 	wrmsr(CTR(0), -1000 & CTR_MASK);
 	wrmsr(GLOBAL_CTL, 1);
@@ -129,7 +127,7 @@ static void test_freeze(void)
 	      nmi_count == 1 && (status & FROZEN), 1);
 	check("its newest entry is the code's, not the handler's",
 	      frozen_from[0], (u32)user_loop2_jnz);
-	check("with its target", frozen_to[0], (u32)user_loop2_dec | VALID);
+	check("with its target", frozen_to[0], (u32)user_loop2_dec | LBR_VALID);
 	check("and so is the one before", frozen_from[1],
 	      (u32)user_loop2_jnz);
 	check("clearing the status bit ends it",

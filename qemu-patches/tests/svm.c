@@ -6,6 +6,7 @@
 
 extern char guest_loop[], guest_loop_dec[], guest_loop_jnz[], guest_end[];
 extern char loop2_dec[];
+extern u32 guest_ecx;
 void enter_guest(u32 vmcb);
 void loop2(u32 n);
 
@@ -126,6 +127,30 @@ static void test_before_interrupt(void)
 	check("overflows up to the counter's stop are NMIs", nmi_count > 20 && nmi_count <= 60, 1);
 }
 
+/* The host calls, the guest goes back twice, the host returns: nothing else is in the record, and VMRUN and #VMEXIT are not. */
+static void test_record(void)
+{
+	u32 wrong = 0, i;
+
+	setup();
+	set64(RIP, (u32)guest_loop_dec);
+	guest_ecx = 3;
+	for (i = 0; i < 6; i++) {
+		wrmsr(LBR_FROM(i), 0);
+		wrmsr(LBR_TO(i), 0);
+	}
+	wrmsr(DBG_EXTN_CFG, LBR_EN_V2);
+	enter_guest((u32)vmcb);
+	wrmsr(DBG_EXTN_CFG, 0);
+	check("the guest ended by VMMCALL", get64(EXITCODE), 0x81);
+	for (i = 1; i < 3; i++)
+		wrong += rdmsr(LBR_FROM(i)) != (u32)guest_loop_jnz || rdmsr(LBR_TO(i)) != ((u32)guest_loop_dec | LBR_VALID);
+	check("the guest's branches are in the record", wrong, 0);
+	check("right behind the host's last before VMRUN", rdmsr(LBR_TO(3)), (u32)enter_guest | LBR_VALID);
+	check("... and before its first after #VMEXIT", rdmsr(LBR_FROM(0)) - (u32)enter_guest < 64 && rdmsr(LBR_TO(0)) & LBR_VALID, 1);
+	check("which are all", rdmsr(LBR_TO(4)), 0);
+}
+
 /* One instruction that does its work so often that an emulator does not do it at once.  Return: its address. */
 static u32 repeat(u32 times)
 {
@@ -195,6 +220,7 @@ void test_svm(void)
 	test_sampling_guest(101);
 	test_sampling_guest(100);
 	test_before_interrupt();
+	test_record();
 	wrmsr(EFER, rdmsr(EFER) & ~(1ULL << 12));
 	wrmsr(CTL(0), EV_INSNS | OS | GUESTONLY | EN);
 	wrmsr(CTR(0), 0);
