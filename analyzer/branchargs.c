@@ -88,6 +88,14 @@ static int check(const struct branch_data *d, int estimates)
 	return 0;
 }
 
+static int can_read(const char *option, const char *path)
+{
+	if (!path || !access(path, R_OK))
+		return 1;
+	vmp_err("cannot read %s of %s: %s", args_safe(path), option, strerror(errno));
+	return 0;
+}
+
 int branch_open(struct branch_data *d, const struct branch_args *a, const char *path, int estimates)
 {
 	int err;
@@ -101,6 +109,8 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 			"  install it (Debian: apt install libcapstone-dev), then ./configure && make again");
 		return -ENOSYS;
 	}
+	if (!can_read("--vmlinux", a->choice.vmlinux) || !can_read("--host-vmlinux", a->choice.host_vmlinux))
+		return -ENOENT;
 	d->path = path;
 	err = args_open(&d->m, &d->path, a->sysroot);
 	if (err)
@@ -111,8 +121,9 @@ int branch_open(struct branch_data *d, const struct branch_args *a, const char *
 		return err;
 	}
 	err = read_set(d, a, estimates);
-	if (err && (a->choice.vmlinux || a->choice.host_vmlinux) && !d->set)
-		vmp_err("cannot read the kernel's file that was given, or the capture: %s", strerror(-err));
+	if (err == -ENOEXEC && (a->choice.vmlinux || a->choice.host_vmlinux))
+		vmp_err("%s names no ELF file\n  it has to be a kernel's vmlinux, from its package of debug information",
+			!a->choice.host_vmlinux ? "--vmlinux" : !a->choice.vmlinux ? "--host-vmlinux" : "--vmlinux or --host-vmlinux");
 	else if (err)
 		vmp_err("cannot read %s: %s", args_safe(d->path), strerror(-err));
 	if (!err)
@@ -155,7 +166,7 @@ static void text(const struct branch_data *d, const struct branch_args *a, const
 	if (s->nr_rows)
 		vmp_sheet_text(stdout, s, &a->look, a->rows);
 	else
-		puts("\nNone.");
+		printf("\nNone%s.\n", a->module || a->function || a->filter ? ": try without --module, --function and --filter" : "");
 	vmp_about_notes(stdout, d->set, d->estimates);
 	if (a->spread && s->nr_rows)
 		vmp_about_spread(stdout, d->estimates);
@@ -164,8 +175,7 @@ static void text(const struct branch_data *d, const struct branch_args *a, const
 int branch_print(const struct branch_data *d, const struct branch_args *a, struct vmp_sheet *s, const char *name,
 		 const char *sort)
 {
-	/* CSV has all rows */
-	int err = vmp_sheet_sort(s, a->sort ? a->sort : sort, a->csv ? 0 : a->rows);
+	int err = vmp_sheet_sort(s, a->sort ? a->sort : sort, a->rows);
 	pid_t pager;
 
 	if (err)
@@ -178,7 +188,7 @@ int branch_print(const struct branch_data *d, const struct branch_args *a, struc
 		vmp_sheet_json(stdout, s, a->rows);
 		puts("}");
 	} else if (a->csv) {
-		vmp_sheet_csv(stdout, s);
+		vmp_sheet_csv(stdout, s, a->rows);
 	} else {
 		text(d, a, s);
 	}

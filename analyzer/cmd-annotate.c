@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "args.h"
 #include "blocks/listing.h"
@@ -188,6 +189,10 @@ int cmd_annotate(int argc, char **argv)
 		return err < 0 ? VMP_EXIT_USAGE : VMP_EXIT_OK;
 	if (!args) {
 		vmp_err("which function? vmprof annotate FUNCTION [FILE]");
+		return VMP_EXIT_USAGE;
+	}
+	if (args == 1 && !access(argv[1], F_OK)) {
+		vmp_err("'%s' is a file: the function comes before it, vmprof annotate FUNCTION FILE", args_safe(argv[1]));
 		return VMP_EXIT_USAGE;
 	}
 	if (branch_args_parse(&a))

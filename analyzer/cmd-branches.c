@@ -39,13 +39,13 @@ static const struct vmp_sheet_column columns[COLUMNS] = {
 	[SEEN] = { "seen", "Seen", VMP_SHEET_REAL, 0 },
 	[TYPE] = { "type", "Type", VMP_SHEET_TEXT },
 	[MISSED] = { "mispredicted", "%Missed", VMP_SHEET_REAL, 2 },
-	[MISSES] = { "seen_mispredicted", "Missed", VMP_SHEET_REAL, 0 },
+	[MISSES] = { "seen_mispredicted", "Missed", VMP_SHEET_REAL, 0, 0, 2 },
 	[FROM] = { "from", "From", VMP_SHEET_HEX },
 	[TO] = { "to", "To", VMP_SHEET_HEX },
 	[CALLER] = { "from_function", "From function", VMP_SHEET_TEXT },
 	[CALLEE] = { "to_function", "To function", VMP_SHEET_TEXT },
-	[FROM_MODULE] = { "from_module", "From module", VMP_SHEET_TEXT },
-	[TO_MODULE] = { "to_module", "To module", VMP_SHEET_TEXT },
+	[FROM_MODULE] = { "from_module", "From module", VMP_SHEET_TEXT, 0, 0, 1 },
+	[TO_MODULE] = { "to_module", "To module", VMP_SHEET_TEXT, 0, 0, 1 },
 	[DOMAIN] = { "domain", "Domain", VMP_SHEET_TEXT },
 };
 
@@ -198,14 +198,16 @@ static int show_all(const struct branch_data *d, const struct given *g)
 		s.rows[s.nr_rows++] = i;
 		missed += all.list.v[i].mispredicted;
 	}
-	if (g->calls)
-		s.hidden = 1U << FROM | 1U << TO | 1U << TYPE | 1U << MISSED;
+	if (g->calls) {
+		s.absent = 1U << FROM | 1U << TO | 1U << TYPE;
+		s.hidden = 1U << MISSED;
+	}
 	if (g->calls || !missed)
 		s.hidden |= 1U << MISSES;
 	if (d->m->vms.nr < 2)
 		s.hidden |= 1U << DOMAIN;
 	ret = branch_print(d, &g->a, &s, g->calls ? "calls" : "branches",
-			   "seen,from_module,from,to_module,to,domain");
+			   g->calls ? "seen,from_module,from_function,to_module,to_function,domain" : "seen,from_module,from,to_module,to,domain");
 	free(s.rows);
 free_all:
 	vmp_vec_free(&all.list);
@@ -225,7 +227,8 @@ struct pick {
 };
 
 #define FOUND		1
-#define PLACE_WIDTH	40
+#define PLACE_WIDTH	40	/* at least */
+#define PLACE_BYTES	1280
 
 static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_sample *ls)
 {
@@ -240,18 +243,24 @@ static int on_sample(void *arg, struct vmp_scan *scan, const struct vmp_lbr_samp
 }
 
 /* @own: user code is the process's; nobody knows what another's is called */
-static void print_end(struct vmp_set *set, uint32_t context, uint64_t addr, int own, int width)
+static void end_text(struct vmp_set *set, uint32_t context, uint64_t addr, int own, char text[PLACE_BYTES])
 {
 	char safe[1024];
 	const char *name;
 	uint32_t point;
 
 	if (!addr || (!own && !(addr >> 63)) || vmp_points_find(&set->points, context, addr, &point)) {
-		printf("%-*s", width, "-");
+		snprintf(text, PLACE_BYTES, "-");
 		return;
 	}
 	name = function(set, point);
-	printf("%16" PRIx64 " %-*s", addr, width - 17, vmp_text(safe, sizeof(safe), name, strlen(name)));
+	snprintf(text, PLACE_BYTES, "%16" PRIx64 " %s", addr, vmp_text(safe, sizeof(safe), name, strlen(name)));
+}
+
+/* A line of the table: where it comes from is as wide as the widest */
+static void print_line(const char *branch, const char *type, const char *from, int width, const char *to, const char *more)
+{
+	printf("%-10s %-14s %s%*s %s%s\n", branch, type, from, width - vmp_text_width(from), "", to, more);
 }
 
 /* The branch itself, where the processor named another instruction; what it does, so far as that is known */
@@ -282,7 +291,8 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 	const char *comm = set->points.contexts.v[context].from.kind == VMP_KIND_VMM_USER ? "[VMM]" :
 			   image == VMP_NONE ? "[unknown]" : vmp_model_name(set->m, vm->space.images.v[image].comm);
 	enum vmp_flow flow;
-	char safe[4096], safe_domain[1024];
+	char safe[4096], safe_domain[1024], from[PLACE_BYTES], to[PLACE_BYTES], number[16];
+	int width = PLACE_WIDTH;
 	const char *domain = vmp_model_name(set->m, vm->name);
 	unsigned int own = vmp_window_own(&set->points, p->seen.kernel, &p->lbr), i;
 
@@ -294,20 +304,22 @@ static void print_sample(struct vmp_set *set, const struct pick *p, const char *
 		printf("%" PRIu64 " cycles, %" PRIu64 " instructions since the sample before, CPI %.2f\n",
 		       (uint64_t)p->s.cycles, (uint64_t)p->s.instructions,
 		       (double)p->s.cycles / (double)p->s.instructions);
-	printf("\n%-10s %-14s %-*s %s\n", "Branch", "Type", PLACE_WIDTH, "From", "To");
+	for (i = 0; i < p->lbr.nr; i++) {
+		end_text(set, context, branch_at(set, context, &p->lbr.b[i], i < own, &flow), i < own, from);
+		width = vmp_text_width(from) > width ? vmp_text_width(from) : width;
+	}
+	putchar('\n');
+	print_line("Branch", "Type", "From", width, "To", "");
 	for (i = p->lbr.nr; i--; ) {
 		const struct vmp_branch *b = &p->lbr.b[i];
-		uint64_t from = branch_at(set, context, b, i < own, &flow);
 
-		printf("LBR%-7u %-14s ", i, type_of(flow));
-		print_end(set, context, from, i < own, PLACE_WIDTH);
-		putchar(' ');
-		print_end(set, context, b->to, i < own, 17);
-		puts(b->mispredicted ? "  mispredicted" : "");
+		end_text(set, context, branch_at(set, context, b, i < own, &flow), i < own, from);
+		end_text(set, context, b->to, i < own, to);
+		snprintf(number, sizeof(number), "LBR%u", i);
+		print_line(number, type_of(flow), from, width, to, b->mispredicted ? "  mispredicted" : "");
 	}
-	printf("%-10s %-14s %-*s ", "(current)", "sample", PLACE_WIDTH, "");
-	print_end(set, context, p->seen.ip, 1, 17);
-	putchar('\n');
+	end_text(set, context, p->seen.ip, 1, to);
+	print_line("(current)", "sample", "", width, to, "");
 	if (p->seen.w.switched)
 		printf("\n%u of the branches are user code from before a switch of address spaces, whose it is is not known (-)\n",
 		       p->seen.w.switched);

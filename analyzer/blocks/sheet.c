@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define CELL_BYTES	2048
 #define TEXT_MAX	48	/* places of a text in a file; a longer one pushes its line */
 #define TEXT_MIN	8
+#define TEXT_GOOD	24	/* so much of a text is worth more than a column that is spare */
 
 /* ------------------------------------------------------------------ order */
 
@@ -27,12 +29,17 @@ struct order {
 	int key;		/* the one that counts now */
 };
 
+static int is_absent(const struct vmp_sheet *s, int column)
+{
+	return (int)(s->absent >> column & 1);
+}
+
 static int find(const struct vmp_sheet *s, const char *key, size_t len)
 {
 	int i;
 
 	for (i = 0; i < s->nr; i++)
-		if (strlen(s->columns[i].key) == len && !strncmp(s->columns[i].key, key, len))
+		if (!is_absent(s, i) && strlen(s->columns[i].key) == len && !strncmp(s->columns[i].key, key, len))
 			return i;
 	return -1;
 }
@@ -44,7 +51,8 @@ static void unknown(const struct vmp_sheet *s, const char *key, size_t len)
 	int i;
 
 	for (i = 0; i < s->nr && n < sizeof(names); i++)
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", s->columns[i].key);
+		if (!is_absent(s, i))
+			n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", s->columns[i].key);
 	vmp_err("--sort: no column is called '%s'; there are %s", vmp_text(safe, sizeof(safe), key, len), names);
 }
 
@@ -189,7 +197,7 @@ int vmp_sheet_sort(struct vmp_sheet *s, const char *keys, uint64_t limit)
 
 static int shown(const struct vmp_sheet *s, int column)
 {
-	return !(s->columns[column].flags & VMP_SHEET_HIDDEN) && !(s->hidden >> column & 1);
+	return !(s->columns[column].flags & VMP_SHEET_HIDDEN) && !(s->hidden >> column & 1) && !is_absent(s, column);
 }
 
 /* A cell as it is shown; safe.  Return: its places */
@@ -216,19 +224,49 @@ struct layout {
 	int width[COLUMNS_MAX];
 };
 
-static int line_width(const struct vmp_sheet *s, const struct layout *l)
+/* @text: of a text no more than that counts */
+static int line_width(const struct vmp_sheet *s, const struct layout *l, int text)
 {
 	int i, sum = -2;
 
 	for (i = 0; i < s->nr; i++)
-		sum += shown(s, i) ? l->width[i] + 2 : 0;
+		if (shown(s, i))
+			sum += (s->columns[i].kind == VMP_SHEET_TEXT && l->width[i] > text ? text : l->width[i]) + 2;
 	return sum;
 }
 
-/* The widest texts give way on a terminal. */
+static unsigned int most_spare(const struct vmp_sheet *s)
+{
+	unsigned int most = 0;
+	int i;
+
+	for (i = 0; i < s->nr; i++)
+		if (shown(s, i) && s->columns[i].spare > most)
+			most = s->columns[i].spare;
+	return most;
+}
+
+/* Columns that are spare give way on a terminal.  Return: how many do. */
+static int narrow(struct vmp_sheet *s, const struct layout *l, int width)
+{
+	unsigned int most;
+	int i, left_out = 0;
+
+	while (width && line_width(s, l, TEXT_GOOD) > width && (most = most_spare(s))) {
+		for (i = 0; i < s->nr; i++) {
+			if (!shown(s, i) || s->columns[i].spare != most)
+				continue;
+			s->hidden |= 1U << i;
+			left_out++;
+		}
+	}
+	return left_out;
+}
+
+/* Then the widest texts do. */
 static void fit(const struct vmp_sheet *s, struct layout *l, int width)
 {
-	while (width && line_width(s, l) > width) {
+	while (width && line_width(s, l, INT_MAX) > width) {
 		int i, widest = -1;
 
 		for (i = 0; i < s->nr; i++)
@@ -307,14 +345,17 @@ static void line(FILE *out, const struct vmp_sheet *s, const struct layout *l, c
 	fputc('\n', out);
 }
 
-void vmp_sheet_text(FILE *out, const struct vmp_sheet *s, const struct vmp_look *look, uint64_t limit)
+void vmp_sheet_text(FILE *out, const struct vmp_sheet *all, const struct vmp_look *look, uint64_t limit)
 {
-	uint32_t rows = limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows, r;
-	int i, last = last_shown(s), any = 0;
+	uint32_t rows = limit && limit < all->nr_rows ? (uint32_t)limit : all->nr_rows, r;
+	struct vmp_sheet narrower = *all, *s = &narrower;
+	int i, last, left_out, any = 0;
 	struct layout l;
 
 	measure(s, &l, rows);
+	left_out = narrow(s, &l, look->width);
 	fit(s, &l, look->width);
+	last = last_shown(s);
 	fputs(look->colour ? "\n\033[1m" : "\n", out);
 	for (i = 0; i < s->nr; i++) {
 		if (!shown(s, i))
@@ -328,6 +369,8 @@ void vmp_sheet_text(FILE *out, const struct vmp_sheet *s, const struct vmp_look 
 		line(out, s, &l, look, s->rows[r]);
 	if (rows < s->nr_rows)
 		fprintf(out, "... %" PRIu32 " more rows (--limit 0 shows all)\n", s->nr_rows - rows);
+	if (left_out)
+		fprintf(out, "... %d more columns in a wider terminal, or with --csv\n", left_out);
 }
 
 /* -------------------------------------------------------------- CSV, JSON */
@@ -338,19 +381,27 @@ static int digits(const struct vmp_sheet_column *c)
 	return c->flags & VMP_SHEET_SHARE ? 6 : c->digits;
 }
 
-void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s)
+void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s, uint64_t limit)
 {
+	uint32_t rows = limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows, r;
 	struct vmp_sheet_cell cell;
-	uint32_t r;
+	const char *between = "";
 	int i;
 
-	for (i = 0; i < s->nr; i++)
-		fprintf(out, "%s%s", i ? "," : "", s->columns[i].key);
+	for (i = 0; i < s->nr; i++) {
+		if (is_absent(s, i))
+			continue;
+		fprintf(out, "%s%s", between, s->columns[i].key);
+		between = ",";
+	}
 	fputs("\r\n", out);
-	for (r = 0; r < s->nr_rows; r++) {
-		for (i = 0; i < s->nr; i++) {
+	for (r = 0; r < rows; r++) {
+		for (i = 0, between = ""; i < s->nr; i++) {
+			if (is_absent(s, i))
+				continue;
 			s->cell(s->arg, s->rows[r], i, &cell);
-			fputs(i ? "," : "", out);
+			fputs(between, out);
+			between = ",";
 			if (s->columns[i].kind == VMP_SHEET_TEXT)
 				vmp_csv_text(out, cell.text);
 			else if (s->columns[i].kind == VMP_SHEET_HEX)
@@ -374,14 +425,18 @@ void vmp_sheet_json(FILE *out, const struct vmp_sheet *s, uint64_t limit)
 {
 	uint32_t rows = limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows, r;
 	struct vmp_sheet_cell cell;
+	const char *between;
 	int i;
 
 	fputc('[', out);
 	for (r = 0; r < rows; r++) {
 		fputs(r ? ",\n{" : "\n{", out);
-		for (i = 0; i < s->nr; i++) {
+		for (i = 0, between = ""; i < s->nr; i++) {
+			if (is_absent(s, i))
+				continue;
 			s->cell(s->arg, s->rows[r], i, &cell);
-			fprintf(out, "%s\"%s\":", i ? "," : "", s->columns[i].key);
+			fprintf(out, "%s\"%s\":", between, s->columns[i].key);
+			between = ",";
 			if (s->columns[i].kind == VMP_SHEET_TEXT)
 				vmp_json_str(out, cell.text);
 			else if (s->columns[i].kind == VMP_SHEET_HEX)

@@ -27,6 +27,7 @@ struct vmp_sheet_column {
 	enum vmp_sheet_kind kind;
 	int digits;		/* of a real, behind the point */
 	unsigned int flags;
+	unsigned int spare;	/* not 0: leaves where a terminal is too narrow, the largest first, those that are the same together */
 };
 
 /* The member of the column's kind */
@@ -42,7 +43,8 @@ struct vmp_sheet {
 	void (*cell)(void *arg, uint32_t row, int column, struct vmp_sheet_cell *cell);
 	void *arg;
 	uint32_t *rows, nr_rows;	/* numbers for cell(), in order */
-	uint32_t hidden;		/* bits of columns that are not in text this time */
+	uint32_t hidden;		/* bits of columns that are not in text this time ... */
+	uint32_t absent;		/* ... and of those that mean nothing, and are nowhere */
 };
 
 /**
@@ -54,11 +56,11 @@ struct vmp_sheet {
  */
 int vmp_sheet_sort(struct vmp_sheet *s, const char *keys, uint64_t limit);
 
-/** vmp_sheet_text() - Titles and the first @limit rows (0 all), then how many more there are. */
+/** vmp_sheet_text() - Titles and the first @limit rows (0 all), then how many more there are, and columns for which there is no room. */
 void vmp_sheet_text(FILE *out, const struct vmp_sheet *s, const struct vmp_look *look, uint64_t limit);
-void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s);
 
-/** vmp_sheet_json() - An array of objects. */
+/** vmp_sheet_csv(), vmp_sheet_json() - The first @limit rows with all columns; an array of objects. */
+void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s, uint64_t limit);
 void vmp_sheet_json(FILE *out, const struct vmp_sheet *s, uint64_t limit);
 
 /** vmp_sheet_real() - A number in JSON; null for NAN. */

@@ -8,6 +8,10 @@
 #include "blocks/timeline.h"
 #include "util/text.h"
 
+#define BETWEEN		" | "	/* blocks of a line */
+#define LEFT_OUT	"..." BETWEEN
+#define ROOM_MIN	16
+
 static double microseconds(const struct vmp_set *set, double ticks)
 {
 	uint32_t khz = set->m->header.tsc_khz;
@@ -68,7 +72,7 @@ static void end_run(struct strip *s)
 		snprintf(times, sizeof(times), " x%" PRIu32, s->n);
 	if (!isnan(s->error))
 		snprintf(error, sizeof(error), "+-%.0f", s->error);
-	snprintf(text, sizeof(text), "%s %" PRIx64 "..%" PRIx64 "%s (%.0f%s) | ", vmp_text(safe, sizeof(safe), name, strlen(name)),
+	snprintf(text, sizeof(text), "%s %" PRIx64 "..%" PRIx64 "%s (%.0f%s)" BETWEEN, vmp_text(safe, sizeof(safe), name, strlen(name)),
 		 address(s->set, s->start), address(s->set, s->end), times, s->cycles, error);
 	append(s, text);
 	s->n = 0;
@@ -89,14 +93,31 @@ static void block(struct strip *s, const struct vmp_strip_span *b)
 static void edge(struct strip *s)
 {
 	end_run(s);
-	append(s, "[exit, entry] | ");
+	append(s, "[exit, entry]" BETWEEN);
+}
+
+/* As much of the line as there is room for: the oldest blocks stay away */
+static void put_fitting(const struct strip *s, int room)
+{
+	const char *line = s->line, *next;
+	char cut[sizeof(s->line)];
+
+	if (vmp_text_width(line) > room) {
+		room -= (int)strlen(LEFT_OUT);
+		while (vmp_text_width(line) > room && (next = strstr(line, BETWEEN)))
+			line = next + strlen(BETWEEN);
+		fputs(LEFT_OUT, s->out);
+	}
+	vmp_text_cut(cut, sizeof(cut), line, room);
+	fputs(cut, s->out);
 }
 
 static void print_line(struct strip *s, const struct vmp_strip_span *x)
 {
 	static const char *const kinds[] = { "", "", "exit", "steal" };
 	const char *what = vmp_model_name(s->set->m, x->what), *name = function(s->set, x->start);
-	char safe[1024], safe_name[1024], text[2200], cut[sizeof(s->line)];
+	int room;
+	char safe[1024], safe_name[1024], text[2200];
 
 	vmp_text(safe, sizeof(safe), what, strlen(what));
 	vmp_text(safe_name, sizeof(safe_name), name, strlen(name));
@@ -111,13 +132,11 @@ static void print_line(struct strip *s, const struct vmp_strip_span *x)
 	snprintf(text, sizeof(text), "%14.3f  vCPU %-3" PRIu32 " %-15s ", since_start(s->set, x->tsc), x->vcpu,
 		 x->kind == VMP_MOMENT_SAMPLE ? safe : "-");
 	fputs(text, s->out);
-	if (s->look->width) {
-		vmp_text_cut(cut, sizeof(cut), s->line, s->look->width - (int)strlen(text) > 8 ?
-			     s->look->width - (int)strlen(text) : 8);
-		fputs(cut, s->out);
-	} else {
+	room = s->look->width - vmp_text_width(text);
+	if (s->look->width)
+		put_fitting(s, room > ROOM_MIN ? room : ROOM_MIN);
+	else
 		fputs(s->line, s->out);
-	}
 	fputc('\n', s->out);
 	s->used = 0;
 	*s->line = 0;
@@ -127,11 +146,14 @@ void vmp_timeline_text(FILE *out, const struct vmp_set *set, const struct vmp_ti
 		       const struct vmp_look *look)
 {
 	static struct strip s;
+	char title[160], cut[160];
 	uint32_t i;
 
 	s = (struct strip){ .out = out, .set = set, .look = look };
-	fprintf(out, "\n%s%14s  %-8s %-15s %s%s\n", look->colour ? "\033[1m" : "", "Microseconds", "vCPU", "Process",
-		"Blocks before the sample (cycles +- error) | * where it was taken", look->colour ? "\033[m" : "");
+	snprintf(title, sizeof(title), "%14s  %-8s %-15s %s", "Microseconds", "vCPU", "Process",
+		 "Blocks before the sample (cycles +- error) | * where it was taken");
+	vmp_text_cut(cut, sizeof(cut), title, look->width && look->width < (int)sizeof(title) ? look->width : (int)sizeof(title));
+	fprintf(out, "\n%s%s%s\n", look->colour ? "\033[1m" : "", cut, look->colour ? "\033[m" : "");
 	for (i = 0; i < t->spans.nr; i++) {
 		if (t->spans.v[i].kind == VMP_MOMENT_BLOCK)
 			block(&s, &t->spans.v[i]);

@@ -160,6 +160,29 @@ on_terminal && grep -q "$(printf '\033')\[31m" "$tmp/out"; ok $? "with colour on
 on_terminal NO_COLOR=1 && grep -q 'block ' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"; ok $? "without where NO_COLOR forbids it"
 on_terminal TERM=dumb && grep -q 'block ' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"; ok $? "... or the terminal has none"
 run annotate frobnicate "$capture"; [ $? = 1 ] && grep -q "of a function 'frobnicate'" "$tmp/err"; ok $? "an unknown function: it says so"
+# in_columns N COMMAND... - what a terminal so wide gets
+in_columns()
+{
+	local columns=$1
+	shift
+	env NO_COLOR=1 TERM=xterm script -qec "stty cols $columns; '$O/vmprof' $* --no-pager '$capture'" /dev/null < /dev/null | tr -d '\r' > "$tmp/out"
+}
+# widest FIRST LAST - of the lines from one that has FIRST until before one that has LAST, in places
+widest() { sed -n "/$1/,/$2/{/$2/!p}" "$tmp/out" | python3 -c 'import sys; print(max(len(l.rstrip("\n")) for l in sys.stdin))'; }
+in_columns 90 blocks --limit 5
+[ "$(widest %Time '^$')" -le 90 ] && grep -qE '^ *%Time .* Cycles .* Function +Module$' "$tmp/out" && grep -qE '^\.\.\. [0-9]+ more columns in a wider terminal, or with --csv$' "$tmp/out"
+ok $? "on a terminal of 90 places blocks have the columns for which there is room, and say how many there are besides"
+in_columns 400 blocks --limit 5
+grep -qE '^ *%Time .* Eq\.1 +p50\(Eq\.1\) .* Module$' "$tmp/out" && ! grep -q 'more columns' "$tmp/out"; ok $? "on one of 400 all"
+in_columns 100 timeline --limit 20
+[ "$(widest Microseconds '^Notes$')" -le 100 ] && [ "$(grep -cE '^ +[0-9.]+ +vCPU .* \| \* ' "$tmp/out")" -ge 1 ]; ok $? "a time line is as wide as the terminal, the oldest blocks of a line stay away"
+run blocks --csv --limit 3 "$capture" && [ "$(wc -l < "$tmp/out")" = 4 ]; ok $? "--csv has as many rows as --limit says"
+run branches --calls --csv "$capture" && [ "$(head -n 1 "$tmp/out" | tr -d '\r')" = percent,seen,mispredicted,seen_mispredicted,from_function,to_function,from_module,to_module,domain ]; ok $? "calls have no columns of single branches"
+run branches --calls --sort from "$capture"; [ $? = 2 ] && grep -q "no column is called 'from'" "$tmp/err"; ok $? "... nor are they put in order by them"
+run annotate "$capture"; [ $? = 2 ] && grep -q 'is a file: the function comes before it' "$tmp/err"; ok $? "annotate without a function: it says where that comes"
+run blocks --vmlinux /nonexistent "$capture"; [ $? = 1 ] && grep -q '^vmprof: cannot read /nonexistent of --vmlinux: No such file' "$tmp/err"; ok $? "a vmlinux that is not there is named"
+run blocks --vmlinux /etc/passwd "$capture"; [ $? = 1 ] && grep -q '^vmprof: --vmlinux names no ELF file' "$tmp/err"; ok $? "... and so is one that is none"
+run blocks --function nothing_is_called_so "$capture" && grep -q '^None: try without --module, --function and --filter\.$' "$tmp/out"; ok $? "where nothing is left it says of what there was too much"
 VMPROF_OBJCACHE=/nonexistent run blocks --json "$capture" &&
 	json 'all(b["cycles"] is None and b["runs"] is None for b in d["blocks"]) and d["left_out"]["no_object"] == 60000'
 ok $? "without the program's file no cycles are made up"
