@@ -41,6 +41,7 @@ virConnectPtr vmp_libvirt_open(const char *uri)
 		vmp_err("cannot connect to libvirt at %s: %s\n%s",
 			vmp_text(safe, sizeof(safe), name, strlen(name)), vmp_libvirt_error(),
 			vmp_libvirt_missing() ? "  install libvirt's client library (Debian: libvirt0, Fedora: libvirt-libs)" :
+			uri ? "  is that its address (qemu:///system), and does it run?  systemctl start libvirtd (or virtqemud.socket)" :
 			"  is it running?  systemctl start libvirtd (or virtqemud.socket)");
 		return NULL;
 	}

@@ -34,7 +34,7 @@ int vmp_need_root(const char *command)
 {
 	if (!geteuid())
 		return 0;
-	vmp_err("%s needs root: it reads the host's counters and its guests' memory maps\n"
+	vmp_err("%s needs root: sessions sample the whole host and read its guests' memory\n"
 		"  sudo vmprof %s ...", command, command);
 	return -EPERM;
 }

@@ -253,7 +253,7 @@ static int limit(const char *s, double *percent)
 	*percent = s ? strtod(s, &end) : 0;
 	if (!s || (end != s && !strcmp(end, *end == '%' ? "%" : "") && *percent >= 0 && *percent <= 100))
 		return 0;
-	vmp_err("--percent-limit takes a share such as 0.5, not '%s'", safe(s));
+	vmp_err("--percent-limit takes percent, from 0 to 100, such as 0.5, not '%s'", safe(s));
 	return -EINVAL;
 }
 

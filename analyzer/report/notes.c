@@ -59,7 +59,7 @@ static void agent(struct notes *n, const struct vmp_machine *vm, const struct vm
 
 	if (!vm->hellos && vmp_guest_samples(d)) {
 		note(n, "no agent spoke from the guest: processes and functions are unknown.");
-		note(n, "  In the guest, install it: rpm -i vmprof-guest-agent-*.rpm; on the host: vmprof attach --domain %s",
+		note(n, "  In the guest, install the package vmprof-guest-agent; on the host: vmprof attach --domain %s",
 		     vmp_shell_word(safe, sizeof(safe), name));
 	}
 	if (vmp_machine_without_module(vm))

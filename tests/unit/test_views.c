@@ -286,7 +286,7 @@ static void test_wrong_wishes(void **state)
 	assert_int_equal(wish((struct vmp_wishes){ .by = "process", .tree = 1 }), -EINVAL);
 	assert_int_equal(wish((struct vmp_wishes){ .percent_limit = "-1" }), -EINVAL);
 	assert_int_equal(wish((struct vmp_wishes){ .percent_limit = "x" }), -EINVAL);
-	gen_says(told, "takes a share such as 0.5, not 'x'");
+	gen_says(told, "takes percent, from 0 to 100, such as 0.5, not 'x'");
 }
 
 static void test_tree(void **state)
