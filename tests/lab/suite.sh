@@ -58,7 +58,7 @@ run_case()
 		'@exit '*) code=${line#@exit } ;;
 		*) printf '%s\n' "$line" ;;
 		esac
-	done < <(timeout "${CASE_TIMEOUT:-1800}" bash "$1" 2>&1 < /dev/null; echo "@exit $?")
+	done < <(timeout "${CASE_TIMEOUT:-2700}" bash "$1" 2>&1 < /dev/null; echo "@exit $?")
 	[ "$code" != 3 ] || verdict "not ok 0 - a guest's kernel broke (final)"
 	if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || { [ "$code" != 0 ] && [ $bad = 0 ]; }; then
 		verdict "not ok 0 - exit status $code, $seen of $planned planned tests" "${2:-}"
