@@ -122,7 +122,7 @@ void vmp_check_module(struct vmp_checks *c)
 			vmp_check_fault(c, "the module vmprof is not installed for this kernel: %s",
 					vmp_driver_how_to_install(c->root ? c->root : ""));
 		if (signed_only)
-			vmp_check_remark(c, "the kernel is locked down (%s), it loads signed modules only; where modprobe says 'Key was rejected' or 'not permitted', enrol the key that signed vmprof (docs/packages.md, \"Secure Boot\"): mokutil --import /var/lib/dkms/mok.pub",
+			vmp_check_remark(c, "the kernel is locked down (%s), it loads signed modules only; where modprobe says 'Key was rejected' or 'not permitted', enrol the key that signed vmprof (\"Secure Boot\" in share/doc/vmprof/packages.md): mokutil --import /var/lib/dkms/mok.pub",
 					 signed_only);
 		check_trigger_without_module(c);
 		return;

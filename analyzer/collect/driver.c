@@ -57,7 +57,7 @@ const char *vmp_driver_how_to_install(const char *root)
 
 	snprintf(path, sizeof(path), "%s/usr/src/vmprof-" VMPROF_VERSION "/dkms.conf", root);
 	return access(path, R_OK) ?
-	       "make -C host-driver dkms-install (README, \"Install on a real KVM host\")" :
+	       "install the package vmprof-dkms, or in the source tree: make -C host-driver dkms-install" :
 	       "dkms install vmprof/" VMPROF_VERSION;
 }
 
@@ -78,7 +78,7 @@ const char *vmp_driver_guest_lack(const struct vmprof_query *q)
 static const char *how_to_load(const char *why)
 {
 	if (strstr(why, "Key was rejected") || strstr(why, "Required key") || strstr(why, "not permitted"))
-		return "the kernel loads signed modules only (Secure Boot, lockdown): enrol the key that signed it (docs/packages.md, \"Secure Boot\"): mokutil --import /var/lib/dkms/mok.pub";
+		return "the kernel loads signed modules only (Secure Boot, lockdown): enrol the key that signed it (\"Secure Boot\" in share/doc/vmprof/packages.md): mokutil --import /var/lib/dkms/mok.pub";
 	return "else the kernel's log has the reason: dmesg | grep vmprof";
 }
 
@@ -113,7 +113,7 @@ int vmp_driver_open(struct vmp_driver *d)
 	if (err == -ENOENT) {
 		if (load_module(why, sizeof(why))) {
 			vmp_err("the kernel module vmprof cannot be loaded: %s\n"
-				"  not found: build and install it for this kernel: %s\n"
+				"  not found: %s\n"
 				"  %s",
 				why, vmp_driver_how_to_install(""), how_to_load(why));
 			return -ENOENT;

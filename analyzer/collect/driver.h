@@ -36,7 +36,7 @@ int vmp_driver_config(struct vmp_driver *d, struct vmprof_config *config,
  */
 int vmp_driver_try(const struct vmprof_config *config, const uint32_t *vms, uint32_t nr);
 
-/** vmp_driver_how_to_install() - The command that helps where there is no module; @root: "" or a fake. */
+/** vmp_driver_how_to_install() - What helps where there is no module; @root: "" or a fake. */
 const char *vmp_driver_how_to_install(const char *root);
 
 /** vmp_driver_guest_lack() - Why no guest's state can be read, and what helps; NULL: it can be. */

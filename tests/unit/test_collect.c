@@ -339,7 +339,7 @@ static void test_doctor_without_module(void **state)
 	(void)state;
 	look();
 	said("!!  the processor offers no virtualisation");
-	said("!!  the module vmprof is not installed for this kernel: make -C host-driver dkms-install (README");
+	said("!!  the module vmprof is not installed for this kernel: install the package vmprof-dkms, or in the source tree: make -C host-driver dkms-install");
 	said("--  no usable performance counter: samples come by timer (cpu-clock): if this host is a virtual machine");
 	said("ok  no mediated vPMU");
 	made_up("/usr/src/vmprof-" VMPROF_VERSION "/dkms.conf", "");

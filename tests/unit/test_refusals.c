@@ -496,7 +496,7 @@ static void test_lockdown(void **state)
 	made_up("/sys/kernel/security/lockdown", "none [integrity] confidentiality");
 	look(0);
 	gen_says(lines, "--  the kernel is locked down (integrity), it loads signed modules only; where modprobe says 'Key was rejected'");
-	gen_says(lines, "enrol the key that signed vmprof (docs/packages.md, \"Secure Boot\"): mokutil --import /var/lib/dkms/mok.pub\n");
+	gen_says(lines, "enrol the key that signed vmprof (\"Secure Boot\" in share/doc/vmprof/packages.md): mokutil --import /var/lib/dkms/mok.pub\n");
 	made_up("/sys/kernel/security/lockdown", "[none] integrity confidentiality");
 	made_up("/sys/module/module/parameters/sig_enforce", "Y");
 	look(0);

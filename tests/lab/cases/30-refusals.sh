@@ -62,7 +62,7 @@ like "... says so, and what to do" "$output" "cannot read $VMPROF_DIR: Permissio
 rmmod vmprof 2> /dev/null
 mv "$ko" /run/lab/vmprof.ko && depmod
 fails "start without the module" vmprof start --domain web01
-like "... says how to install it" "$output" "not found: build and install it"
+like "... says how to install it" "$output" "not found: install the package vmprof-dkms, or in the source tree: make -C host-driver dkms-install"
 fails "doctor without the module" vmprof doctor --domain web01
 like "... marks it" "$output" "^!!  the module vmprof is not installed"
 mv /run/lab/vmprof.ko "$ko" && depmod
