@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* cmd-annotate.c - vmprof annotate: the code of a function with what each instruction cost. */
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "args.h"
 #include "blocks/listing.h"
@@ -191,8 +191,8 @@ int cmd_annotate(int argc, char **argv)
 		vmp_err("which function? vmprof annotate FUNCTION [FILE]");
 		return VMP_EXIT_USAGE;
 	}
-	if (args == 1 && !access(argv[1], F_OK)) {
-		vmp_err("'%s' is a file: the function comes before it, vmprof annotate FUNCTION FILE", args_safe(argv[1]));
+	if (args == 1 && !fnmatch("*.vmprof", argv[1], 0)) {
+		vmp_err("'%s' is a capture: the function comes before it, vmprof annotate FUNCTION FILE", args_safe(argv[1]));
 		return VMP_EXIT_USAGE;
 	}
 	if (branch_args_parse(&a))
