@@ -193,6 +193,11 @@ int vmp_sheet_sort(struct vmp_sheet *s, const char *keys, uint64_t limit)
 	return err;
 }
 
+static uint32_t rows_within(const struct vmp_sheet *s, uint64_t limit)
+{
+	return limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows;
+}
+
 /* ------------------------------------------------------------------- text */
 
 static int shown(const struct vmp_sheet *s, int column)
@@ -347,7 +352,7 @@ static void line(FILE *out, const struct vmp_sheet *s, const struct layout *l, c
 
 void vmp_sheet_text(FILE *out, const struct vmp_sheet *all, const struct vmp_look *look, uint64_t limit)
 {
-	uint32_t rows = limit && limit < all->nr_rows ? (uint32_t)limit : all->nr_rows, r;
+	uint32_t rows = rows_within(all, limit), r;
 	struct vmp_sheet narrower = *all, *s = &narrower;
 	int i, last, left_out, any = 0;
 	struct layout l;
@@ -383,7 +388,7 @@ static int digits(const struct vmp_sheet_column *c)
 
 void vmp_sheet_csv(FILE *out, const struct vmp_sheet *s, uint64_t limit)
 {
-	uint32_t rows = limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows, r;
+	uint32_t rows = rows_within(s, limit), r;
 	struct vmp_sheet_cell cell;
 	const char *between = "";
 	int i;
@@ -423,7 +428,7 @@ void vmp_sheet_real(FILE *out, double real, int digits)
 
 void vmp_sheet_json(FILE *out, const struct vmp_sheet *s, uint64_t limit)
 {
-	uint32_t rows = limit && limit < s->nr_rows ? (uint32_t)limit : s->nr_rows, r;
+	uint32_t rows = rows_within(s, limit), r;
 	struct vmp_sheet_cell cell;
 	const char *between;
 	int i;
