@@ -377,7 +377,7 @@ double vmp_solutions_chance(const struct vmp_chain *c, const struct vmp_solution
 		row = m->pairs.v[i].row;
 		v = r * r * weight_of_one(m, row) / n;
 		chance[m->pairs.v[i].unit].windows += v;
-		if (c->by_instructions)
+		if (c->by_instructions)	/* where runs are shown there are such samples */
 			chance[m->pairs.v[i].unit].samples += r * r / s->seconds[row];
 		runs += r;
 		squares += v;
