@@ -193,15 +193,15 @@ truth_clocked()
 	vmprof stop && case_report "/out/$name.vmprof"
 }
 
-# truth_steal WHAT STOLEN WAITED - two parts of one whole, by samples and by the scheduler: they are the same, to 0.05 of it and to half of
-# what the scheduler says
+# truth_steal WHAT STOLEN WAITED - two parts of one whole, by samples and by the scheduler: they are the same, to 0.05 of it; where there is
+# little, half of what the scheduler says is there, and no more than twice
 truth_steal()
 {
-	local off
-	off=$(awk -v w="$3" 'BEGIN { print w < 0.1 ? w / 2 : 0.05 }')
+	local least most
+	read -r least most < <(awk -v w="$3" 'BEGIN { print w < 0.1 ? w / 2 : w - 0.05, w < 0.05 ? 2 * w : w + 0.05 }')
 	lab_note "by samples $2, by the scheduler $3"
-	at_least "steal is what the scheduler says, as a part of $1, but for $off" "$2" "$(awk -v w="$3" -v off="$off" 'BEGIN { print w - off }')"
-	at_most "... and no more" "$2" "$(awk -v w="$3" -v off="$off" 'BEGIN { print w + off }')"
+	at_least "steal is what the scheduler says, as a part of $1, and no less" "$2" "$least"
+	at_most "... and no more" "$2" "$most"
 }
 
 # truth_module FAULT|"" - the host module, or one that is broken in that way
