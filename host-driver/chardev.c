@@ -112,6 +112,13 @@ static long vmph_ioc_tasks(struct vmph_session *session, struct vmprof_tasks __u
 	return vmph_session_tasks(session, &told);
 }
 
+static long vmph_ioc_add_vm(struct vmph_session *session, u32 __user *user)
+{
+	u32 vm;
+
+	return get_user(vm, user) ? -EFAULT : vmph_session_add_vm(session, vm);
+}
+
 static long vmph_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct vmph_session *session = file->private_data;
@@ -131,6 +138,8 @@ static long vmph_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return vmph_ioc_stats(session, user);
 	case VMPROF_IOC_TASKS:
 		return vmph_ioc_tasks(session, user);
+	case VMPROF_IOC_ADD_VM:
+		return vmph_ioc_add_vm(session, user);
 	default:
 		return -ENOTTY;
 	}

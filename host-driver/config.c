@@ -114,6 +114,14 @@ static int vmph_config_event(struct vmph_session *session, const struct vmprof_c
 	return err == -ENOENT || err == -ENODEV ? -EOPNOTSUPP : err;
 }
 
+int vmph_config_add_vm(struct vmph_session *session, u32 vm)
+{
+	/* the sampler sees the initial namespace's numbers */
+	if (task_active_pid_ns(current) != &init_pid_ns || !vm || vm > PID_MAX_LIMIT)
+		return -EINVAL;
+	return vmph_vms_add(&session->vms, vm);
+}
+
 static int vmph_config_vms(struct vmph_session *session, const struct vmprof_config *config,
 			   const u32 *vms)
 {
@@ -125,13 +133,8 @@ static int vmph_config_vms(struct vmph_session *session, const struct vmprof_con
 	vmph_vms_init(&session->vms, session->all);
 	if (session->all)
 		return 0;
-	/* the sampler sees the initial namespace's numbers */
-	if (task_active_pid_ns(current) != &init_pid_ns)
-		return -EINVAL;
 	for (i = 0; i < config->nr_vms; i++) {
-		if (!vms[i] || vms[i] > PID_MAX_LIMIT)
-			return -EINVAL;
-		err = vmph_vms_add(&session->vms, vms[i]);
+		err = vmph_config_add_vm(session, vms[i]);
 		if (err)
 			return err;
 	}

@@ -23,4 +23,7 @@ struct vmprof_config;
 int vmph_config_take(struct vmph_session *session, const struct vmprof_config *config,
 		     const u32 *vms);
 
+/** vmph_config_add_vm() - Choose a VM. session->lock is held. Return: 0, or as VMPROF_IOC_ADD_VM. */
+int vmph_config_add_vm(struct vmph_session *session, u32 vm);
+
 #endif

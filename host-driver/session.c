@@ -170,6 +170,16 @@ int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *
 	return err;
 }
 
+int vmph_session_add_vm(struct vmph_session *session, u32 vm)
+{
+	int err;
+
+	mutex_lock(&session->lock);
+	err = session->state == VMPH_OPEN ? -EINVAL : vmph_config_add_vm(session, vm);
+	mutex_unlock(&session->lock);
+	return err;
+}
+
 /* ---------------------------------------------------------- start, stop */
 
 /* Say it once per errno: what perf would not give us */

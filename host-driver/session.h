@@ -111,6 +111,9 @@ u32 vmph_session_guest_lack(void);
 /** vmph_session_tasks() - Take @told. Return: as VMPROF_IOC_TASKS. */
 int vmph_session_tasks(struct vmph_session *session, const struct vmprof_tasks *told);
 
+/** vmph_session_add_vm() - Choose a VM more. Return: as VMPROF_IOC_ADD_VM. */
+int vmph_session_add_vm(struct vmph_session *session, u32 vm);
+
 /** vmph_session_has_rings() - CONFIG has succeeded; from then on cpus stays until the end. */
 static inline bool vmph_session_has_rings(struct vmph_session *session)
 {

@@ -15,7 +15,9 @@
 
 #include "util/log.h"
 
-#define TASKS_VERSION	4	/* modules from this one on know VMPROF_IOC_TASKS */
+/* Modules from these on know these requests */
+#define TASKS_VERSION	4
+#define ADD_VM_VERSION	8
 
 extern char **environ;
 
@@ -246,6 +248,16 @@ int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *task
 	if (d->query.version < TASKS_VERSION)
 		return -EOPNOTSUPP;
 	return ioctl(d->fd, VMPROF_IOC_TASKS, tasks) ? -errno : 0;
+}
+
+int vmp_driver_adds_vms(const struct vmp_driver *d)
+{
+	return d->query.version >= ADD_VM_VERSION;
+}
+
+int vmp_driver_add_vm(const struct vmp_driver *d, uint32_t vm)
+{
+	return ioctl(d->fd, VMPROF_IOC_ADD_VM, &vm) ? -errno : 0;
 }
 
 int vmp_driver_knows(const struct vmp_driver *d, const char *option, uint32_t version)

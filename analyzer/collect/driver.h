@@ -45,6 +45,12 @@ const char *vmp_driver_guest_lack(const struct vmprof_query *q);
 /** vmp_driver_tasks() - Where a VM's guest keeps its tasks.  Return: 0 or -errno (not told). */
 int vmp_driver_tasks(const struct vmp_driver *d, const struct vmprof_tasks *tasks);
 
+/** vmp_driver_adds_vms() - Can VMs be chosen during a session, as this module is? */
+int vmp_driver_adds_vms(const struct vmp_driver *d);
+
+/** vmp_driver_add_vm() - The VM of this QEMU is chosen, too.  Return: 0 or -errno (not told). */
+int vmp_driver_add_vm(const struct vmp_driver *d, uint32_t vm);
+
 /** vmp_driver_knows() - Is the module new enough for an option of start?  Return: 0, or -EPROTO after saying what to do. */
 int vmp_driver_knows(const struct vmp_driver *d, const char *option, uint32_t version);
 

@@ -44,20 +44,31 @@ static void ask_qmp(virConnectPtr conn, struct vmp_monitor_answer *a)
 	free(reply);
 }
 
-static void find(virConnectPtr conn, struct vmp_monitor_answer *a)
+static int find_pid(virConnectPtr conn, struct vmp_domain *d)
 {
 	struct vmp_domain *list = NULL;
-	int i, nr = vmp_domain_list(conn, &list);
+	int i, nr = vmp_domain_list(conn, &list), err = nr < 0 ? nr : -ENOENT;
 
-	a->err = nr < 0 ? nr : -ENOENT;
 	for (i = 0; i < nr; i++) {
-		if (list[i].pid != a->domain.pid)
+		if (list[i].pid != d->pid)
 			continue;
-		a->domain = list[i];
-		a->err = vmp_domain_attach(conn, &a->domain) < 0 ? -EIO : 0;
+		*d = list[i];
+		err = 0;
+		break;
 	}
 	if (nr >= 0)
 		free(list);
+	return err;
+}
+
+static void find(virConnectPtr conn, const struct vmp_monitor_question *q, struct vmp_monitor_answer *a)
+{
+	if (q->domain.pid)
+		a->err = find_pid(conn, &a->domain);
+	else if (vmp_domain_find(conn, q->domain.name, &a->domain))
+		a->err = -ENOENT;	/* not yet: that is no matter of the connection */
+	if (!a->err && vmp_domain_attach(conn, &a->domain) < 0)
+		a->err = -EIO;
 }
 
 struct helper {
@@ -110,7 +121,7 @@ static void answer(struct helper *h, const struct vmp_monitor_question *q)
 	else if (q->what == VMP_MONITOR_PORT)
 		a->err = vmp_domain_refresh(h->conn, &a->domain);
 	else
-		find(h->conn, a);
+		find(h->conn, q, a);
 }
 
 static size_t answer_bytes(const struct vmp_monitor_answer *a)

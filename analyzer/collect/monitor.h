@@ -17,7 +17,7 @@
 enum vmp_monitor_what {
 	VMP_MONITOR_PORT,	/* is the agent's port open? by libvirt's XML */
 	VMP_MONITOR_QMP,	/* query-vmprof */
-	VMP_MONITOR_FIND,	/* which domain is QEMU process domain.pid? */
+	VMP_MONITOR_FIND,	/* which domain is QEMU process domain.pid; 0: does domain.name run? */
 	VMP_MONITOR_NEWS,	/* no question: something changed, in whichever domain */
 };
 

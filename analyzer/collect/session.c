@@ -31,6 +31,7 @@
 #define SNAPSHOT_PATIENCE_NS	15000000000ULL
 #define KSYMS_PATIENCE_NS	30000000000ULL
 #define FIRST_PATIENCE_NS	5000000000ULL	/* for the first sample */
+#define AGAIN_PATIENCE_NS	30000000000ULL	/* for a domain that ended to run again */
 
 /* ------------------------------------------------------------ messages */
 
@@ -149,20 +150,27 @@ static void look_for_first_sample(struct vmp_session *s, uint64_t now_ns)
 	tell_start(s, 0);
 }
 
-static int all_gone(const struct vmp_session *s)
+/* All domains ended, and none of them will be waited for any more. */
+static int all_gone(const struct vmp_session *s, uint64_t now_ns)
 {
+	uint64_t last_ns = 0;
 	int i;
 
-	for (i = 0; i < s->nr_vms; i++)
+	for (i = 0; i < s->nr_vms; i++) {
 		if (!s->vms[i]->gone)
 			return 0;
-	return !s->opts->all;
+		if (s->vms[i]->gone_ns > last_ns)
+			last_ns = s->vms[i]->gone_ns;
+	}
+	if (s->opts->all)
+		return 0;
+	return !vmp_driver_adds_vms(&s->driver) || now_ns >= last_ns + AGAIN_PATIENCE_NS;
 }
 
 static void sample_step(struct vmp_session *s, uint64_t now_ns)
 {
 	look_for_first_sample(s, now_ns);
-	if (all_gone(s))
+	if (all_gone(s, now_ns))
 		snprintf(s->reason, sizeof(s->reason), "all domains of the session ended");
 	else if (s->opts->duration_ns && now_ns - s->begin_ns >= s->opts->duration_ns)
 		snprintf(s->reason, sizeof(s->reason), "the time given by --duration is over");
@@ -278,6 +286,8 @@ static void on_command(struct vmp_session *s, int fd)
 static void on_gone(struct vmp_vm *vm)
 {
 	vm->gone = 1;
+	vm->gone_ns = vmp_now_ns();
+	vm->session->news = 1;	/* it may run again, in another QEMU */
 	vmp_warn("%s: the domain ended; what was sampled of it is kept", vm->dom.shown);
 	/* the last words are still in the socket */
 	vmp_agent_ready(&vm->agent, POLLIN, vmp_now_ns());

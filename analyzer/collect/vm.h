@@ -34,6 +34,7 @@ struct vmp_vm {
 	struct vmp_domain dom;
 	int pidfd;		/* readable when QEMU is gone */
 	int gone;
+	uint64_t gone_ns;	/* when it went */
 
 	struct vmp_vcpu *vcpus;
 	struct vmprof_cap_clock *clocks;	/* one a vCPU, host order */

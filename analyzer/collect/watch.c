@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* watch.c - what the collector looks at every few seconds: clocks, ports, new domains. */
 #include <errno.h>
+#include <string.h>
 
 #include "collect/clock.h"
 #include "collect/session.h"
@@ -8,6 +9,30 @@
 
 #define RARELY_NS		60000000000ULL	/* to ask what libvirt tells by itself */
 #define ANSWER_PATIENCE_NS	30000000000ULL
+
+/* A domain that was named to `start` and ended may run again, in a QEMU that is not of the session yet. */
+static int may_run_again(const struct vmp_session *s, const struct vmp_vm *vm)
+{
+	int i;
+
+	if (s->opts->all || s->phase != VMP_SAMPLING || s->nr_vms == VMP_SESSION_VMS ||
+	    !vmp_driver_adds_vms(&s->driver))
+		return 0;
+	for (i = 0; i < s->nr_vms; i++)
+		if (!s->vms[i]->gone && !strcmp(s->vms[i]->dom.name, vm->dom.name))
+			return 0;
+	return 1;
+}
+
+static int ask_of(struct vmp_session *s, const struct vmp_vm *vm)
+{
+	struct vmp_domain any = vm->dom;
+
+	if (!vm->gone)
+		return vmp_monitor_ask(&s->monitor, vm->patched ? VMP_MONITOR_QMP : VMP_MONITOR_PORT, &vm->dom);
+	any.pid = 0;
+	return vmp_monitor_ask(&s->monitor, VMP_MONITOR_FIND, &any);
+}
 
 /* Ask the helper about the next VM that was not asked about in this round. */
 void vmp_watch_ask(struct vmp_session *s)
@@ -19,10 +44,9 @@ void vmp_watch_ask(struct vmp_session *s)
 	for (i = 0; i < s->nr_vms; i++) {
 		struct vmp_vm *vm = s->vms[i];
 
-		if (vm->asked || vm->gone)
+		if (vm->asked || (vm->gone && !may_run_again(s, vm)))
 			continue;
-		if (!vmp_monitor_ask(&s->monitor, vm->patched ? VMP_MONITOR_QMP : VMP_MONITOR_PORT,
-				     &vm->dom)) {
+		if (!ask_of(s, vm)) {
 			vm->asked = 1;
 			vm->asked_ns = vmp_now_ns();
 		}
@@ -55,6 +79,17 @@ static void port_is(struct vmp_vm *vm, int open)
 	vmp_agent_gone(&vm->agent);
 }
 
+/* With --all the module takes what comes; of others it has to be told. */
+static int tell_driver(const struct vmp_session *s, const struct vmp_domain *d)
+{
+	int err = s->opts->all ? 0 : vmp_driver_add_vm(&s->driver, d->pid);
+
+	if (err)
+		vmp_warn("%s: it runs again, as process %u, which the module does not take: %s\n"
+			 "  a new session has it: vmprof stop, then vmprof start", d->shown, d->pid, strerror(-err));
+	return err;
+}
+
 static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
 {
 	struct vmp_vm *vm;
@@ -62,9 +97,13 @@ static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
 	s->unknown_vm = 0;
 	if (vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
 		return;
+	if (tell_driver(s, d)) {
+		vmp_vm_free(vm);
+		return;
+	}
 	vm->patched = 1;	/* which the next question shows */
 	s->vms[s->nr_vms++] = vm;
-	vmp_info("%s: a new domain, QEMU is process %u", d->shown, d->pid);
+	vmp_info("%s: %s, QEMU is process %u", d->shown, s->opts->all ? "a new domain" : "it runs again", d->pid);
 	vmp_session_add_vm(s, vm);
 }
 

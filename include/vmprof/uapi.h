@@ -51,11 +51,11 @@
 #include <linux/types.h>
 #include <linux/ioctl.h>
 
-#define VMPROF_UAPI_VERSION	7	/* 2: instruction_period, REC_INSTRUCTIONS,
+#define VMPROF_UAPI_VERSION	8	/* 2: instruction_period, REC_INSTRUCTIONS,
 					   guest_* with SF_STEAL; 3: lbr_*, REC_LBR;
 					   4: TASKS, guest_task, guest_tid, REC_TASK;
 					   5: guest_lack; 6: CFG_RANDOM;
-					   7: EXIT_ENTRY */
+					   7: EXIT_ENTRY; 8: ADD_VM */
 #define VMPROF_UAPI_COMPAT	1
 #define VMPROF_DEVICE		"/dev/vmprof"
 
@@ -271,6 +271,9 @@ struct vmprof_cpu_stats {
 /* After CONFIG, any time; replaces what was told of the VM before.  -EINVAL bad field,
    -ESRCH the VM is none of the session's, -ENOSPC too many VMs, -ENOMEM. */
 #define VMPROF_IOC_TASKS	_IOW(VMPROF_IOC_MAGIC, 5, struct vmprof_tasks)
+/* After CONFIG, any time: one VM more, by its QEMU's tgid, as in vmprof_config.vms.  -EINVAL no
+   such number, -ENOSPC too many VMs. */
+#define VMPROF_IOC_ADD_VM	_IOW(VMPROF_IOC_MAGIC, 6, __u32)
 
 /* ------------------------------------------------------------------- mmap */
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,22 @@ static struct vmp_vm vm;
 static struct vmp_monitor_answer answer;
 static int helper = -1, left, lines;
 static char last[256];
+static uint32_t chosen;		/* by the last VMPROF_IOC_ADD_VM */
+static int refuse;
+
+/* The module's answer */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	(void)fd;
+	assert_int_equal(request, VMPROF_IOC_ADD_VM);
+	va_start(ap, request);
+	chosen = *va_arg(ap, uint32_t *);
+	va_end(ap);
+	errno = refuse;
+	return refuse ? -1 : 0;
+}
 
 static void count_left(void *arg, enum vmp_log_level level, const char *text)
 {
@@ -56,7 +73,8 @@ static int setup(void **state)
 	vm.agent.state = VMP_AGENT_RUNNING;
 	vm.port_open = 1;
 	session.vms[0] = &vm;
-	left = lines = 0;
+	left = lines = refuse = 0;
+	chosen = 0;
 	vmp_log_set(count_left, NULL);
 	return 0;
 }
@@ -223,6 +241,79 @@ static void test_new_domain_is_asked_of_its_qemu(void **state)
 	vmp_vm_free(session.vms[1]);
 }
 
+/* The helper is asked whether web01 runs, and answers that its QEMU is this process; 0: it does not run. */
+static void runs_again_at(uint64_t s, uint32_t pid)
+{
+	struct vmp_monitor_question q;
+
+	vmp_watch_round(&session, s * 1000000000);
+	assert_int_equal(question(&q), VMP_MONITOR_FIND);
+	assert_int_equal(q.domain.pid, 0);
+	assert_string_equal(q.domain.name, "web01");
+	q.domain.pid = pid;
+	reply(&q, pid ? 0 : -ENOENT, VMP_PORT_OPEN, "");
+}
+
+static void web01_ended(void)
+{
+	strcpy(vm.dom.name, "web01");
+	session.nr_vms = 1;
+	session.driver.query.version = VMPROF_UAPI_VERSION;
+	vm.gone = 1;
+	answer.hears = 1;
+}
+
+/* A domain that was named and has another QEMU now is looked for by its name, and the module is told of it. */
+static void test_named_domain_runs_again(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	web01_ended();
+	runs_again_at(100, 0);
+	assert_int_equal(question(&q), -1);	/* not twice in a round */
+	quiet_round(105);			/* nothing is new */
+	news(1);
+	runs_again_at(110, vm.dom.pid);		/* libvirt has not noticed yet that it ended */
+	assert_int_equal(session.nr_vms, 1);
+	assert_int_equal(lines, 0);
+	news(1);
+	runs_again_at(115, (uint32_t)getpid());
+	assert_int_equal(session.nr_vms, 2);
+	assert_int_equal(chosen, getpid());
+	assert_non_null(strstr(last, "it runs again"));
+	assert_int_equal(question(&q), VMP_MONITOR_QMP);	/* and of the other one nothing is asked any more */
+	reply(&q, 0, VMP_PORT_OPEN, "{\"error\":{\"class\":\"CommandNotFound\",\"desc\":\"not there\"}}");
+	assert_int_equal(question(&q), -1);
+	vmp_vm_free(session.vms[1]);
+}
+
+static void test_module_does_not_take_it(void **state)
+{
+	(void)state;
+	web01_ended();
+	refuse = ENOSPC;
+	runs_again_at(100, (uint32_t)getpid());
+	assert_int_equal(session.nr_vms, 1);
+	assert_non_null(strstr(last, "the module does not take"));
+}
+
+/* A module of before is not asked to; at the end of a session nobody joins. */
+static void test_nobody_looks_for_it(void **state)
+{
+	(void)state;
+	web01_ended();
+	session.driver.query.version = 7;
+	quiet_round(100);
+	session.driver.query.version = VMPROF_UAPI_VERSION;
+	session.phase = VMP_ENDING;
+	quiet_round(200);
+	opts.all = 1;				/* its samples name it */
+	session.phase = VMP_SAMPLING;
+	quiet_round(300);
+	assert_int_equal(chosen, 0);
+}
+
 /* One round in which libvirt says this of the port */
 static void port_round(enum vmp_port_state port)
 {
@@ -315,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_new_domain_is_asked_again), T(test_new_domain_is_asked_of_its_qemu), T(test_agent_leaves),
+		T(test_named_domain_runs_again), T(test_module_does_not_take_it), T(test_nobody_looks_for_it),
 		T(test_agent_comes_and_goes), T(test_helper_dies),
 		T(test_asked_when_there_is_news), T(test_no_answer),
 		T(test_agent_speaks_meanwhile), T(test_no_port_told),

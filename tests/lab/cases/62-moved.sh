@@ -4,7 +4,7 @@
 # long: yes
 # lab-only: yes
 . /src/tests/lab/cases/common.sh
-plan 42
+plan 45
 
 # domains CONDITION - the session has such, as the collector sees them
 domains() { vmprof status --json | jq -e "[.domains[] | select($1)] | length > 0"; }
@@ -91,18 +91,23 @@ at_least "before: burn-a in its function" "$(named $(qemu web01) burn-a)" 50
 at_least "after: burn-b in its function" "$(named $(qemu web01) burn-b)" 50
 never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 
-# --- libvirt's way back: another QEMU
+# --- libvirt's way back, another QEMU, within a session of this domain
 f=/out/moved-reverted.vmprof
+ok "start" vmprof start --domain web01 --period 500us --output $f
+source=$(qemu web01)
+lab_wait 60 hears web01
+run_named web01 burn-b
+lab_guest_hang_up web01
 ok "back to the snapshot" virsh -q snapshot-revert web01 before
 virsh -q snapshot-delete web01 before
-lab_guest_hang_up web01
+ok "it has another QEMU" test "$(qemu web01)" != "$source"
 lab_guest_wait web01
-ok "a session after it" vmprof start --domain web01 --period 500us --output $f
-lab_wait 60 hears web01
+ok "which joins the session, and its agent answers" lab_wait 60 hears web01
 run_named web01 burn-a
 vmprof stop > /dev/null 2>&1
 case_report $f || bail "report"
-at_least "has names" "$(named $(qemu web01) burn-a)" 50
+at_least "before: burn-b in its function" "$(named $source burn-b)" 50
+at_least "after: burn-a in its function" "$(named $(qemu web01) burn-a)" 50
 
 # --- alive to another QEMU of this host, by QEMU's own migration: libvirt migrates to other hosts only
 f=/out/moved-migrated.vmprof

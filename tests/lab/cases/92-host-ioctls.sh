@@ -33,6 +33,6 @@ ok "the VM has not noticed" kill -0 $pid
 kill $pid
 ok "the module can be unloaded" modprobe -r vmprof
 modprobe vmprof
-like "... and works" "$(ringdump query)" 'version=7 '
+like "... and works" "$(ringdump query)" 'version=8 '
 rate 1000000
 finish

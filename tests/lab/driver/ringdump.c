@@ -421,6 +421,21 @@ static void refuse_tasks(int fd)
 	expect("none any more", ioctl(fd, VMPROF_IOC_TASKS, &tasks), 0);
 }
 
+static void refuse_vms(int fd)
+{
+	struct vmprof_tasks none = { .size = sizeof(none), .vm = 1 };
+	uint32_t vm = 0;
+
+	expect("no VM has the number 0", ioctl(fd, VMPROF_IOC_ADD_VM, &vm), EINVAL);
+	vm = INT32_MAX;
+	expect("nor one that no process has", ioctl(fd, VMPROF_IOC_ADD_VM, &vm), EINVAL);
+	expect("a VM from nowhere", ioctl(fd, VMPROF_IOC_ADD_VM, (void *)8), EFAULT);
+	vm = 1;
+	expect("a VM more", ioctl(fd, VMPROF_IOC_ADD_VM, &vm), 0);
+	expect("the same one again", ioctl(fd, VMPROF_IOC_ADD_VM, &vm), 0);
+	expect("it is chosen now", ioctl(fd, VMPROF_IOC_TASKS, &none), 0);
+}
+
 static int cmd_refuse(void)
 {
 	struct vmprof_tasks none = { .size = sizeof(none), .vm = 1 };
@@ -439,6 +454,7 @@ static int cmd_refuse(void)
 	expect("start before config", ioctl(fd, VMPROF_IOC_START), EINVAL);
 	expect("stats before config", ioctl(fd, VMPROF_IOC_STATS, &stats), EINVAL);
 	expect("tasks before config", ioctl(fd, VMPROF_IOC_TASKS, &none), EINVAL);
+	expect("a VM before config", ioctl(fd, VMPROF_IOC_ADD_VM, vms), EINVAL);
 	expect("mmap before config", fails(mmap(NULL, query.page_size, PROT_READ, MAP_SHARED, fd,
 						VMPROF_MMAP_PRODUCER(0))), EINVAL);
 	expect("stop before start is fine", ioctl(fd, VMPROF_IOC_STOP), 0);
@@ -447,6 +463,7 @@ static int cmd_refuse(void)
 	expect("a second config", ioctl(fd, VMPROF_IOC_CONFIG, &config), EBUSY);
 	refuse_maps(fd);
 	refuse_tasks(fd);
+	refuse_vms(fd);
 	stats.cpu = query.nr_cpus;
 	expect("stats of no pCPU", ioctl(fd, VMPROF_IOC_STATS, &stats), EINVAL);
 	stats.cpu = 0;

@@ -17,10 +17,11 @@
 #define MAPS	8
 #define LIST_AT	4096		/* in the buffer: what structs point to */
 
-enum { QUERY, CONFIG, START, STOP, STATS, TASKS, MMAP, TOUCH, POLL, OTHER };
+enum { QUERY, CONFIG, START, STOP, STATS, TASKS, ADD_VM, MMAP, TOUCH, POLL, OTHER };
 
 static const unsigned long requests[] = {
 	VMPROF_IOC_QUERY, VMPROF_IOC_CONFIG, VMPROF_IOC_START, VMPROF_IOC_STOP, VMPROF_IOC_STATS, VMPROF_IOC_TASKS,
+	VMPROF_IOC_ADD_VM,
 };
 
 struct map {
@@ -45,7 +46,7 @@ static unsigned int draw(struct fuzz_worker *w)
 		unsigned int kind, weight;
 	} weights[] = {
 		{ QUERY, 2 }, { CONFIG, 12 }, { START, 2 }, { STOP, 1 }, { STATS, 200 }, { TASKS, 20 },
-		{ MMAP, 60 }, { TOUCH, 160 }, { POLL, 24 },
+		{ ADD_VM, 8 }, { MMAP, 60 }, { TOUCH, 160 }, { POLL, 24 },
 	};
 	unsigned int i, r = fuzz_any(w) % 1024;
 
@@ -133,6 +134,13 @@ static int do_tasks(struct fuzz_worker *w, int fd)
 	t.ram = fuzz_any(w) % 32 ? fuzz_put(w, ram, sizeof(ram), 2 * LIST_AT) : fuzz_address(w);
 	fuzz_spoil(w, &t, sizeof(t));
 	return !ioctl(fd, VMPROF_IOC_TASKS, fuzz_put(w, &t, sizeof(t), 0));
+}
+
+static int do_add_vm(struct fuzz_worker *w, int fd)
+{
+	uint32_t vm = pid(w);
+
+	return !ioctl(fd, VMPROF_IOC_ADD_VM, fuzz_any(w) % 16 ? fuzz_put(w, &vm, sizeof(vm), 0) : fuzz_address(w));
 }
 
 static int do_stats(struct fuzz_worker *w, int fd)
@@ -246,6 +254,9 @@ static unsigned int call(struct fuzz_worker *w, int fd, int *ok)
 	case TASKS:
 		*ok = do_tasks(w, fd);
 		break;
+	case ADD_VM:
+		*ok = do_add_vm(w, fd);
+		break;
 	case MMAP:
 		*ok = do_mmap(w, fd);
 		break;
@@ -257,7 +268,7 @@ static unsigned int call(struct fuzz_worker *w, int fd, int *ok)
 		break;
 	default:
 		r = fuzz_any(w);
-		r = r % 4 ? fuzz_relative(w, requests[(r >> 8) % 6]) : (uint32_t)(r >> 8);
+		r = r % 4 ? fuzz_relative(w, requests[(r >> 8) % (sizeof(requests) / sizeof(requests[0]))]) : (uint32_t)(r >> 8);
 		/* START and STOP take their time, and are drawn by themselves */
 		*ok = r != VMPROF_IOC_START && r != VMPROF_IOC_STOP && ioctl(fd, r, fuzz_address(w)) >= 0;
 	}
@@ -277,7 +288,7 @@ static void end(void)
 const struct fuzz_device fuzz_host = {
 	.path = VMPROF_DEVICE,
 	.reopen = 800,
-	.names = { "query", "config", "start", "stop", "stats", "tasks", "mmap", "touch", "poll", "other" },
+	.names = { "query", "config", "start", "stop", "stats", "tasks", "add_vm", "mmap", "touch", "poll", "other" },
 	.own_bytes = sizeof(struct own),
 	.begin = begin,
 	.call = call,
