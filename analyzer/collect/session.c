@@ -164,7 +164,7 @@ static int all_gone(const struct vmp_session *s, uint64_t now_ns)
 	}
 	if (s->opts->all)
 		return 0;
-	return !vmp_driver_adds_vms(&s->driver) || now_ns >= last_ns + AGAIN_PATIENCE_NS;
+	return !vmp_driver_adds_vms(&s->driver) || s->monitor.fd < 0 || now_ns >= last_ns + AGAIN_PATIENCE_NS;
 }
 
 static void sample_step(struct vmp_session *s, uint64_t now_ns)
@@ -285,10 +285,14 @@ static void on_command(struct vmp_session *s, int fd)
 
 static void on_gone(struct vmp_vm *vm)
 {
+	const struct vmp_session *s = vm->session;
+	int waits = !s->opts->all && vmp_driver_adds_vms(&s->driver);
+
 	vm->gone = 1;
 	vm->gone_ns = vmp_now_ns();
 	vm->session->news = 1;	/* it may run again, in another QEMU */
-	vmp_warn("%s: the domain ended; what was sampled of it is kept", vm->dom.shown);
+	vmp_warn("%s: the domain ended; what was sampled of it is kept%s", vm->dom.shown,
+		 waits ? "\n  when it runs again it joins; where no other domain runs the session ends in half a minute" : "");
 	/* the last words are still in the socket */
 	vmp_agent_ready(&vm->agent, POLLIN, vmp_now_ns());
 	vmp_agent_close(&vm->agent);

@@ -32,9 +32,6 @@ static int attach(virConnectPtr conn, struct vmp_domain *d)
 
 	if (added == 1)
 		vmp_info("%s: added the agent's channel", d->shown);
-	else if (added < 0)
-		vmp_warn("%s: goes on without an agent: guest kernel and address spaces only",
-			 d->shown);
 	return added == 1;
 }
 
@@ -49,13 +46,13 @@ static int add_domain(struct vmp_session *s, virConnectPtr conn, struct vmp_doma
 			d->word);
 		return -EOPNOTSUPP;
 	}
-	if (d->xml.secured[0])
-		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (guest_state)",
-			 d->shown, d->xml.secured);
 	added = attach(conn, d);
 	err = vmp_vm_create(&vm, s, d, conn);
 	if (err)
 		return err;
+	vmp_vm_tell_secured(vm);
+	if (!d->xml.channel_path[0])
+		vmp_vm_tell_no_channel(vm);
 	vm->channel_is_new = added;
 	s->vms[s->nr_vms++] = vm;
 	vmp_info("%s: QEMU is process %u, %d vCPUs, clock by %s", d->shown, d->pid, vm->nr_vcpus,
@@ -513,6 +510,7 @@ int vmp_session_begin(struct vmp_session *s)
 		return err;
 	}
 	s->sampling = 1;
+	s->news = 1;	/* a domain that ended meanwhile may run again */
 	s->begin_tsc = vmp_tsc_now();
 	s->begin_ns = vmp_now_ns();
 	return 0;

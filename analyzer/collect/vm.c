@@ -51,6 +51,18 @@ void vmp_vm_tell_no_module(const struct vmp_vm *vm, const char *goes)
 			 name, goes, why);
 }
 
+void vmp_vm_tell_secured(const struct vmp_vm *vm)
+{
+	if (vm->dom.xml.secured[0])
+		vmp_warn("%s: an encrypted guest (%s): its registers cannot be read, its samples will be lost and counted (guest_state)",
+			 vm->dom.shown, vm->dom.xml.secured);
+}
+
+void vmp_vm_tell_no_channel(const struct vmp_vm *vm)
+{
+	vmp_warn("%s: goes on without an agent: guest kernel and address spaces only", vm->dom.shown);
+}
+
 int vmp_vm_may_tell(struct vmp_vm *vm)
 {
 	if (vm->told == VMP_VM_LINES)

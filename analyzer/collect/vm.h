@@ -102,6 +102,12 @@ uint64_t vmp_vm_dropped_frames(const struct vmp_vm *vm);
 /** vmp_vm_tell_no_module() - Warn where its agent has none.  @goes: "runs" or "ran". */
 void vmp_vm_tell_no_module(const struct vmp_vm *vm, const char *goes);
 
+/** vmp_vm_tell_secured() - Warn where it is encrypted. */
+void vmp_vm_tell_secured(const struct vmp_vm *vm);
+
+/** vmp_vm_tell_no_channel() - Warn that it has none, and so no agent. */
+void vmp_vm_tell_no_channel(const struct vmp_vm *vm);
+
 /**
  * vmp_vm_may_tell() - May one more line be written about what its guest did by itself?
  * A guest can make its agent come and go without end: after VMP_VM_LINES no

@@ -9,14 +9,14 @@
 
 #define RARELY_NS		60000000000ULL	/* to ask what libvirt tells by itself */
 #define ANSWER_PATIENCE_NS	30000000000ULL
+#define RUNS_MAX		16	/* QEMUs of one domain in a session: the limits of what a guest may send are of each */
 
 /* A domain that was named to `start` and ended may run again, in a QEMU that is not of the session yet. */
 static int may_run_again(const struct vmp_session *s, const struct vmp_vm *vm)
 {
 	int i;
 
-	if (s->opts->all || s->phase != VMP_SAMPLING || s->nr_vms == VMP_SESSION_VMS ||
-	    !vmp_driver_adds_vms(&s->driver))
+	if (s->opts->all || s->phase != VMP_SAMPLING || !vmp_driver_adds_vms(&s->driver))
 		return 0;
 	for (i = 0; i < s->nr_vms; i++)
 		if (!s->vms[i]->gone && !strcmp(s->vms[i]->dom.name, vm->dom.name))
@@ -53,7 +53,7 @@ void vmp_watch_ask(struct vmp_session *s)
 		return;
 	}
 	if (!s->opts->all || !s->unknown_vm || s->unknown_vm == s->tried_vm ||
-	    s->nr_vms == VMP_SESSION_VMS || s->phase != VMP_SAMPLING)
+	    s->unknown_vm == s->refused_vm || s->phase != VMP_SAMPLING)
 		return;
 	d = nobody;
 	d.pid = s->unknown_vm;
@@ -79,14 +79,21 @@ static void port_is(struct vmp_vm *vm, int open)
 	vmp_agent_gone(&vm->agent);
 }
 
-/* With --all the module takes what comes; of others it has to be told. */
-static int tell_driver(const struct vmp_session *s, const struct vmp_domain *d)
+/* With --all the module takes what comes; of others it has to be told.  Return: 0, or why not, told. */
+static int admit(const struct vmp_session *s, const struct vmp_domain *d)
 {
-	int err = s->opts->all ? 0 : vmp_driver_add_vm(&s->driver, d->pid);
+	int i, runs = 0, err = 0;
 
+	for (i = 0; i < s->nr_vms; i++)
+		runs += !strcmp(s->vms[i]->dom.name, d->name);
+	if (s->nr_vms == VMP_SESSION_VMS || runs >= RUNS_MAX)
+		err = -ENOSPC;
+	else if (!s->opts->all)
+		err = vmp_driver_add_vm(&s->driver, d->pid);
 	if (err)
-		vmp_warn("%s: it runs again, as process %u, which the module does not take: %s\n"
-			 "  a new session has it: vmprof stop, then vmprof start", d->shown, d->pid, strerror(-err));
+		vmp_warn("%s: QEMU is process %u, which the session does not take: %s\n"
+			 "  a new session has it: vmprof stop, then vmprof start", d->shown, d->pid,
+			 runs >= RUNS_MAX ? "the domain has run too often in it" : strerror(-err));
 	return err;
 }
 
@@ -95,15 +102,19 @@ static void new_vm(struct vmp_session *s, const struct vmp_domain *d)
 	struct vmp_vm *vm;
 
 	s->unknown_vm = 0;
-	if (vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
+	if (d->pid == s->refused_vm || vmp_session_vm(s, d->pid) || vmp_vm_create(&vm, s, d, NULL))
 		return;
-	if (tell_driver(s, d)) {
+	if (admit(s, d)) {
+		s->refused_vm = d->pid;
 		vmp_vm_free(vm);
 		return;
 	}
 	vm->patched = 1;	/* which the next question shows */
 	s->vms[s->nr_vms++] = vm;
 	vmp_info("%s: %s, QEMU is process %u", d->shown, s->opts->all ? "a new domain" : "it runs again", d->pid);
+	vmp_vm_tell_secured(vm);
+	if (!d->xml.channel_path[0])
+		vmp_vm_tell_no_channel(vm);
 	vmp_session_add_vm(s, vm);
 }
 
@@ -142,7 +153,9 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 	}
 	s->monitor_warned = 0;
 	if (a->what == VMP_MONITOR_FIND) {
-		new_vm(s, &a->domain);
+		/* later nobody would end what its agent begins */
+		if (s->phase == VMP_SAMPLING)
+			new_vm(s, &a->domain);
 		return;
 	}
 	if (!vm || vm->gone)

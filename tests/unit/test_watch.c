@@ -18,7 +18,7 @@ static struct vmp_session session;
 static struct vmp_session_opts opts;
 static struct vmp_vm vm;
 static struct vmp_monitor_answer answer;
-static int helper = -1, left, lines;
+static int helper = -1, left, again, lines;
 static char last[256];
 static uint32_t chosen;		/* by the last VMPROF_IOC_ADD_VM */
 static int refuse;
@@ -42,6 +42,7 @@ static void count_left(void *arg, enum vmp_log_level level, const char *text)
 	(void)arg;
 	(void)level;
 	left += !!strstr(text, "the agent left");
+	again += !!strstr(text, "it runs again");
 	lines++;
 	snprintf(last, sizeof(last), "%s", text);
 }
@@ -73,7 +74,7 @@ static int setup(void **state)
 	vm.agent.state = VMP_AGENT_RUNNING;
 	vm.port_open = 1;
 	session.vms[0] = &vm;
-	left = lines = refuse = 0;
+	left = again = lines = refuse = 0;
 	chosen = 0;
 	vmp_log_set(count_left, NULL);
 	return 0;
@@ -281,21 +282,67 @@ static void test_named_domain_runs_again(void **state)
 	runs_again_at(115, (uint32_t)getpid());
 	assert_int_equal(session.nr_vms, 2);
 	assert_int_equal(chosen, getpid());
-	assert_non_null(strstr(last, "it runs again"));
+	assert_int_equal(again, 1);
+	assert_non_null(strstr(last, "without an agent"));	/* its channel could not be added */
 	assert_int_equal(question(&q), VMP_MONITOR_QMP);	/* and of the other one nothing is asked any more */
 	reply(&q, 0, VMP_PORT_OPEN, "{\"error\":{\"class\":\"CommandNotFound\",\"desc\":\"not there\"}}");
 	assert_int_equal(question(&q), -1);
 	vmp_vm_free(session.vms[1]);
 }
 
-static void test_module_does_not_take_it(void **state)
+/* What cannot join is told once. */
+static void test_refused(void **state)
 {
 	(void)state;
 	web01_ended();
 	refuse = ENOSPC;
 	runs_again_at(100, (uint32_t)getpid());
 	assert_int_equal(session.nr_vms, 1);
-	assert_non_null(strstr(last, "the module does not take"));
+	assert_non_null(strstr(last, "the session does not take: No space left"));
+	news(1);
+	runs_again_at(105, (uint32_t)getpid());
+	assert_int_equal(lines, 1);
+}
+
+/* A guest that ends and runs again and again does not multiply the limits of what it may send. */
+static void test_runs_too_often(void **state)
+{
+	int i;
+
+	(void)state;
+	web01_ended();
+	for (i = 0; i < 16; i++)
+		session.vms[i] = &vm;
+	session.nr_vms = 15;
+	runs_again_at(100, (uint32_t)getpid());
+	assert_int_equal(session.nr_vms, 16);
+	vmp_vm_free(session.vms[15]);
+	session.vms[15] = &vm;
+	chosen = 0;
+	session.monitor.asked_ns = 0;
+	while (recv(helper, &answer, sizeof(answer), MSG_DONTWAIT) > 0)
+		;
+	news(1);
+	runs_again_at(105, (uint32_t)getpid());
+	assert_int_equal(session.nr_vms, 16);
+	assert_int_equal(chosen, 0);
+	assert_non_null(strstr(last, "has run too often"));
+}
+
+/* The answer comes when sampling is over: nobody would end what its agent begins. */
+static void test_answer_comes_late(void **state)
+{
+	struct vmp_monitor_question q;
+
+	(void)state;
+	web01_ended();
+	vmp_watch_round(&session, 1);
+	assert_int_equal(question(&q), VMP_MONITOR_FIND);
+	session.phase = VMP_ENDING;
+	q.domain.pid = (uint32_t)getpid();
+	reply(&q, 0, VMP_PORT_OPEN, "");
+	assert_int_equal(session.nr_vms, 1);
+	assert_int_equal(chosen, 0);
 }
 
 /* A module of before is not asked to; at the end of a session nobody joins. */
@@ -406,7 +453,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_new_domain_is_asked_again), T(test_new_domain_is_asked_of_its_qemu), T(test_agent_leaves),
-		T(test_named_domain_runs_again), T(test_module_does_not_take_it), T(test_nobody_looks_for_it),
+		T(test_named_domain_runs_again), T(test_refused), T(test_runs_too_often),
+		T(test_answer_comes_late), T(test_nobody_looks_for_it),
 		T(test_agent_comes_and_goes), T(test_helper_dies),
 		T(test_asked_when_there_is_news), T(test_no_answer),
 		T(test_agent_speaks_meanwhile), T(test_no_port_told),

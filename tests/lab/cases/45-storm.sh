@@ -25,6 +25,21 @@ wrong='(.function | test("^storm_work_")) and .process != "[unknown]" and .proce
 own='(.function | test("^storm_work_")) and .process == "child-" + (.function | ltrimstr("storm_work_"))'
 nameless='.process == "[unknown]" or .module == "[unknown]" or (.function | startswith("[") or startswith("sub_"))'
 
+# module_again - nothing is refused any more
+module_again()
+{
+	lab_ssh web01 'rm /etc/modprobe.d/refused.conf && sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid)
+		rm -rf /etc/systemd/system/vmprof-agent.service.d; systemctl daemon-reload; systemctl restart vmprof-agent'
+}
+# left_as_found - also where the case ends before its end
+left_as_found()
+{
+	[ ! "$held_back" ] || kill -CONT "$held_back"
+	[ ! "$refused" ] || module_again
+}
+held_back='' refused=''
+trap 'left_as_found > /dev/null 2>&1' EXIT
+
 f=/out/storm.vmprof
 rm -f $f
 ok "start" vmprof start --domain web01 --period 200us --output $f
@@ -62,10 +77,12 @@ collector=$(cat /run/vmprof/lock)
 # that it ever had from now on
 lab_ssh web01 "echo 5 > /proc/$agent/clear_refs"
 before=$(memory)
+held_back=$collector
 kill -STOP "$collector"
 held=$(storm 20000 1000)
 grown=$(($(memory) - before))
 kill -CONT "$collector"
+held_back=''
 sleep 5
 is "20,000 processes begin and end while the collector is held" "$held" "0 of 20000 failed"
 lab_ssh web01 '/opt/burn/burn-a 300'
@@ -90,13 +107,8 @@ at_least "what began after it has its name" "$(user '.process == "burn-a" and .f
 # --- the module is refused
 # has_port - wait until the agent has opened it
 has_port() { lab_ssh web01 'for i in $(seq 60); do ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q /dev/vport && exit; sleep 0.5; done; exit 1'; }
-# module_again - nothing is refused any more; also where the case ends before its end
-module_again()
-{
-	lab_ssh web01 'rm /etc/modprobe.d/refused.conf && sysctl -q kernel.perf_event_paranoid=$(cat /run/paranoid) && systemctl restart vmprof-agent'
-}
-trap 'module_again > /dev/null 2>&1' EXIT
 # Debian's kernel with perf_event_paranoid=3 lets only CAP_SYS_ADMIN listen to perf, which the agent has not.
+refused=yes
 lab_ssh web01 'echo install vmprof_guest /bin/false > /etc/modprobe.d/refused.conf
 	sysctl -n kernel.perf_event_paranoid > /run/paranoid; sysctl -q kernel.perf_event_paranoid=3
 	systemctl stop vmprof-agent; rmmod vmprof_guest; systemctl start vmprof-agent' && has_port || bail "the module is refused"
@@ -187,5 +199,6 @@ is "... which is that of its copy" "$(id_of unseen)" "$(id_of burn-a)"
 is "... so that its functions have names" "$(case_json '[.domains[0].rows[] | select(.process == "unseen" and .function == "burn_a_work").samples] | length')" 1
 
 module_again
+refused=''
 ok "with the module again" lab_wait 30 lab_ssh web01 'grep -q "^vmprof_guest " /proc/modules'
 finish

@@ -3,7 +3,7 @@
 # long: yes
 # A guest that reboots and one that is destroyed during a session.
 . /src/tests/lab/cases/common.sh
-plan 24
+plan 29
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -47,6 +47,23 @@ is "the report has both by name" "$(case_json '[.domains[].name | select(startsw
 is "the agent of the one that was there before is still heard: a process after the restart is named" \
 	"$(case_json '[.domains[] | select(.name == "web01") | .rows[] | select(.process == "burn-b" and .samples > 100)] | length')" 1
 lab_guest_destroy web02
+
+# --- destroyed, and started again
+f=/out/again.vmprof
+ok "start" vmprof start --domain web01 --output $f --period 200000
+lab_guest_hang_up web01
+lab_ssh web01 sync
+lab_guest_hang_up web01
+virsh -q destroy web01
+ok "it is started again" virsh -q start web01
+hears() { vmprof status --json | jq -e '[.domains[] | select(.ended | not)] | length == 1 and .[0].agent.state == "running"'; }
+ok "it answers" lab_guest_wait web01
+ok "its new QEMU joins the session, and its agent answers" lab_wait 120 hears
+lab_ssh web01 '/opt/burn/burn-b 300'
+vmprof stop > /dev/null 2>&1
+case_report $f --by process || bail "report"
+is "a process that began there is named" \
+	"$(case_json "[.domains[] | select(.vm == $(cat /run/libvirt/qemu/web01.pid)).rows[] | select(.process == \"burn-b\" and .samples > 100)] | length")" 1
 
 # --- destroyed
 f=/out/destroyed.vmprof

@@ -4,7 +4,7 @@
 # long: yes
 # lab-only: yes
 . /src/tests/lab/cases/common.sh
-plan 45
+plan 50
 
 # domains CONDITION - the session has such, as the collector sees them
 domains() { vmprof status --json | jq -e "[.domains[] | select($1)] | length > 0"; }
@@ -107,7 +107,12 @@ run_named web01 burn-a
 vmprof stop > /dev/null 2>&1
 case_report $f || bail "report"
 at_least "before: burn-b in its function" "$(named $source burn-b)" 50
+is "... and nothing of what came after" "$(named $source burn-a)" 0
 at_least "after: burn-a in its function" "$(named $(qemu web01) burn-a)" 50
+is "... and nothing of what was before" "$(named $(qemu web01) burn-b)" 0
+is "which of its tasks runs is looked for there, too" "$(case_json ".domains[] | select(.vm == $(qemu web01)).tasks.state")" on
+at_most "its clock is the one that was restored" "$(case_json ".domains[] | select(.vm == $(qemu web01)).clock.error_us")" 100
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 
 # --- alive to another QEMU of this host, by QEMU's own migration: libvirt migrates to other hosts only
 f=/out/moved-migrated.vmprof

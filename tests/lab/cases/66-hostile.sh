@@ -20,6 +20,9 @@ rows='[.domains[] | select(.name == "%s").rows[] | select(.process == "%s" and .
 # worked DOMAIN PROCESS FUNCTION - its samples
 worked() { case_json "$(printf "$rows" "$@")"; }
 
+# shown ARG... - of vmprof: it says something of the capture, and nothing that steers a terminal
+shown() { vmprof "$@" $f > /run/lab/hostile.txt 2>&1 && [ -s /run/lab/hostile.txt ] && clean /run/lab/hostile.txt; }
+
 # saying CMD... - what it says is kept
 saying() { "$@" >> $said 2>&1; }
 
@@ -120,15 +123,14 @@ for kind in all files own bombs slow floods branches; do
 	ok "nothing that vmprof start, status, doctor and stop say steers a terminal" clean $said
 	for form in "${forms[@]}"; do
 		# shellcheck disable=SC2086
-		vmprof $form $f > /run/lab/hostile.txt 2>&1
-		ok "nothing of vmprof $form steers a terminal" clean /run/lab/hostile.txt
+		ok "nothing of vmprof $form steers a terminal" shown $form
 	done
 done
 # evil - paths that the liar's name is part of; those of file systems of their own, too
-evil() { find / /run /tmp /var /dev/shm -xdev -name '*vmprof-evil*' 2> /dev/null | sort -u; }
-mkdir /tmp/vmprof-evil
-is "a file of web02's naming would be found" "$(evil)" /tmp/vmprof-evil
-rmdir /tmp/vmprof-evil
+evil() { find / /run /tmp /var /dev/shm /out -xdev -name '*vmprof-evil*' 2> /dev/null | sort -u; }
+mkdir /out/vmprof-evil /tmp/vmprof-evil
+is "files of web02's naming would be found" "$(evil | paste -sd' ')" "/out/vmprof-evil /tmp/vmprof-evil"
+rmdir /out/vmprof-evil /tmp/vmprof-evil
 never "... and there is none" "$(evil | wc -l)"
 
 # its own agent is as welcome as before

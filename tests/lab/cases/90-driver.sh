@@ -27,14 +27,14 @@ modprobe -r vmprof 2>/dev/null
 ok "the module loads" modprobe vmprof
 is "the device is root's alone" "$(stat -c '%a %u' /dev/vmprof)" "600 0"
 query=$(ringdump query)
-like "query: version, SVM, two pCPUs" "$query" 'version=7 compat=1 .* vendor=1 nr_cpus=2 '
+like "query: version, SVM, two pCPUs" "$query" 'version=8 compat=1 .* vendor=1 nr_cpus=2 '
 like "query: PMU, timer, steal, LBR; no mediated vPMU" "$query" 'features=0xf .* guest_lack=0 lbr_lack=0 lbr_entries=16$'
 like "nobody else opens it" "$(setpriv --reuid 65534 --clear-groups ringdump query 2>&1)" 'Permission denied'
 chmod 666 /dev/vmprof
 like "nor without the capability" "$(setpriv --reuid 65534 --clear-groups ringdump query 2>&1)" 'Operation not permitted'
 chmod 600 /dev/vmprof
 ringdump refuse >refuse
-is "what must be refused is refused, what not is not" "$(grep -c '^not ok' refuse) $(tail -n 1 refuse)" "0 1..78"
+is "what must be refused is refused, what not is not" "$(grep -c '^not ok' refuse) $(tail -n 1 refuse)" "0 1..85"
 grep '^not ok' refuse | sed 's/^/# /'
 
 tiny_init twoloops

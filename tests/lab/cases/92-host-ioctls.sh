@@ -5,7 +5,7 @@
 # A million calls of nonsense and half sense on the host module's device, beside a VM that it may sample.
 . /src/tests/lab/lib.sh
 . /src/tests/lab/cases/tiny.sh
-plan 8
+plan 9
 
 vmprof stop >/dev/null 2>&1
 lab_guests_destroy
@@ -29,6 +29,7 @@ has() { grep -o " $1=[0-9]*" <<<"$said" | cut -d= -f2; }
 like "a million calls" "$said" '^1000002 calls, [1-9][0-9]{5,} of them succeeded'
 at_least "sessions were started" "$(has start)" 100
 at_least "... and sampled" "$(has records)" 1000
+at_least "VMs were added" "$(has add_vm)" 100
 ok "the VM has not noticed" kill -0 $pid
 kill $pid
 ok "the module can be unloaded" modprobe -r vmprof

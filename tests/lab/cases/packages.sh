@@ -8,7 +8,7 @@ lab_guest_destroy web04 2> /dev/null
 if ! lab_guest_start web04 --mem 384 || ! lab_guest_wait web04; then bail "web04 is up"; fi
 in_guest() { lab_ssh web04 "$@"; }
 active() { [ "$(in_guest systemctl is-active vmprof-agent)" = active ]; }
-inactive() { ! active; }
+inactive() { [ "$(in_guest systemctl is-active vmprof-agent)" = inactive ]; }
 loaded() { in_guest grep -q '^vmprof_guest ' /proc/modules; }
 pid() { in_guest systemctl show -P MainPID vmprof-agent; }
 installed() { in_guest rpm -qa --qf '"%{NAME}-%{RELEASE} "' | tr ' ' '\n' | grep vmprof | sort | tr '\n' ' '; }
