@@ -10,7 +10,7 @@
  * --steal PID                          this process of the host only stole
  * --not-steal PID                      this one ran while a vCPU slept ...
  * --waited PART                        ... which wanted to run for that part of its time, by the scheduler
- * --neighbours PART                    VMs share pCPUs; their vCPUs waited for that part of the time that the VMs ran, by the scheduler
+ * --neighbours SAMPLES                 so many are steal by another VM of the session
  * --behind PERCENT                     so many interrupts may come while a sample is handled
  * --vcpus shared                       vCPUs share pCPUs
  * --pcpus some                         not each pCPU is a vCPU's home: other work there is not sampled
@@ -71,7 +71,7 @@ struct asked {
 	uint32_t host_blocks;	/* of the host; 0 not asked */
 	const char *function;	/* of user code: the hottest has to be this one; NULL: any */
 	double within_us;	/* guest events; HUGE_VAL not asked */
-	double neighbours;	/* part of the VMs' time in which a vCPU waited; below 0 not asked */
+	uint64_t neighbours;	/* samples of steal by another VM; 0 not asked */
 	uint64_t moved;		/* residences on either side of a move of the guest's clock */
 	int report;		/* its rows are asked about */
 };
@@ -393,7 +393,7 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 		judge_steal(j, a->hog, level);
 	if (a->idle_hog)
 		judge_not_steal(j, a->idle_hog, a->waited, level);
-	if (a->neighbours >= 0)
+	if (a->neighbours)
 		judge_neighbours(j, a->neighbours);
 	if (a->behind < HUGE_VAL)
 		judge_behind(j->exact, a->behind);
@@ -406,14 +406,14 @@ static int judge(const struct join *j, const struct asked *a, const char **hotte
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours PART] [--behind PERCENT]\n"
+	fprintf(stderr, "usage: judge [--min SAMPLES] [--kthreads SAMPLES] [--qemu SAMPLES] [--steal PID] [--not-steal PID [--waited PART]] [--neighbours SAMPLES] [--behind PERCENT]\n"
 		"             [--vcpus shared] [--pcpus some] [--blocks NR] [--host-blocks NR] [--function NAME] [--within US] [--report whole] [--moved RESIDENCES] EXACT CAPTURE\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL, .neighbours = -1 };
+	struct asked a = { .min = SAMPLES_MIN, .within_us = HUGE_VAL, .behind = HUGE_VAL };
 	const char *hottest = NULL;
 	struct blocks_asked blocks;
 	struct vmp_model *m;
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[1], "--within"))
 			a.within_us = strtod(argv[2], NULL);
 		else if (!strcmp(argv[1], "--neighbours"))
-			a.neighbours = strtod(argv[2], NULL);
+			a.neighbours = strtoull(argv[2], NULL, 10);
 		else if (!strcmp(argv[1], "--report") && !strcmp(argv[2], "whole"))
 			a.report = 1;
 		else if (!strcmp(argv[1], "--moved"))

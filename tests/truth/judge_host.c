@@ -33,7 +33,6 @@
 /* What the scheduler counts, and a bit: it was asked just inside the window's beginning and just behind its end */
 #define NOT_STEAL_MAX(waited)	(0.02 + (waited))
 
-#define NEIGHBOURS_OFF	0.05	/* of the time that the VMs ran: samples stand for time, the scheduler counts it */
 
 #define RESIDENCES_MIN	5	/* of user code on CR3s that had several owners: an idle guest had 11 */
 #define RESOLUTION_US	5000	/* an axis that is off by more than that, either way, has to be seen: 200 to 2,400 would be, the longer the slower the emulator is */
@@ -322,18 +321,13 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 		s.steal, s.samples, 100 * got, 100 * waited, 100 * most);
 }
 
-/* Where any other task ran there is one record, whose vCPU is one of those that wait, all of which the scheduler counts */
-void judge_neighbours(const struct join *j, double waited)
+void judge_neighbours(const struct join *j, uint64_t min)
 {
 	const struct neighbours *n = &j->neighbours;
-	const double ran = n->ran.ticks ? (double)n->ran.ticks : 1, least = (double)n->steal.ticks / ran;
-	const double most = least + (double)(n->steal.ticks - n->second.ticks) / ran;
 
-	verdict_never(!!n->stray, n->second.samples && waited >= least - NEIGHBOURS_OFF && waited <= most + NEIGHBOURS_OFF,
-		      "steal of one VM by another agrees with the scheduler",
-		      "%" PRIu64 " samples beside the VMs' own %" PRIu64 ", and %" PRIu64 " beside other tasks, had a vCPU wait: %.2f %% of the time, "
-		      "or up to %.2f %% if two did there; by the scheduler it were %.2f %%, to %g %%; %" PRIu64 " are beside no sample of another VM",
-		      n->second.samples, n->ran.samples, n->steal.samples - n->second.samples, 100 * least, 100 * most, 100 * waited, 100 * NEIGHBOURS_OFF, n->stray);
+	verdict_never(!!n->stray, n->seconds && n->seconds >= min, "steal by another VM is beside that one's own sample",
+		      "%" PRIu64 " samples are steal by another VM, wanted %" PRIu64 "; %" PRIu64 " have no sample of it beside them",
+		      n->seconds, min, n->stray);
 }
 
 static double us_of(const struct join *j, uint64_t ticks)

@@ -28,9 +28,9 @@ void judge_not_steal(const struct join *j, uint32_t pid, double waited, double l
 
 /**
  * judge_neighbours() - VMs that share pCPUs: what one runs while another one's vCPU waits is steal to that one.
- * @waited: How long the vCPUs wanted to run and did not, as a part of how long all of the VMs' tasks ran, by the scheduler.
+ * @min: So many samples have to be that.
  */
-void judge_neighbours(const struct join *j, double waited);
+void judge_neighbours(const struct join *j, uint64_t min);
 
 /**
  * judge_axis() - Guest events and host samples agree on time.

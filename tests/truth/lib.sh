@@ -181,15 +181,16 @@ truth_waits()
 
 truth_waited() { awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 9) }' /run/lab/seen; }
 
-# truth_clocked NAME LOOK CMD... - a session of web01 by the clock, as long as CMD takes; LOOK is run when it has begun, and before it ends;
+# truth_clocked NAME DOMAINS LOOK CMD... - a session of these by the clock, as long as CMD takes; LOOK is run when it has begun, and before it ends;
 # its report is that of case_json then. A sample by the clock stands for as long as any other, one of cycles does not: this machine emulates
 # one kind of code faster than another, and slowest what comes first after a switch. Its period is no multiple of the scheduler's.
 truth_clocked()
 {
-	local name=$1 look=$2
-	shift 2
+	local name=$1 look=$3 d options=()
+	for d in $2; do options+=(--domain "$d"); done
+	shift 3
 	rm -f /run/lab/seen
-	vmprof start --domain web01 --event cpu-clock --period 3170us --output "/out/$name.vmprof" && "$look" && "$@" && "$look" &&
+	vmprof start "${options[@]}" --event cpu-clock --period 3170us --output "/out/$name.vmprof" && "$look" && "$@" && "$look" &&
 	vmprof stop && case_report "/out/$name.vmprof"
 }
 

@@ -84,7 +84,6 @@ static struct bend {
 	int after_nmi;		/* the host's kernel runs after #VMEXITs by NMIs; 2: in NMIs' handlers */
 	int beside;		/* samples of the first VM's tasks while the other one's vCPU waits, which have a second record ... */
 	void (*second)(struct vmprof_sample *s);	/* ... all of these */
-	int dense;		/* the hog's cycles are an eighth as long as the others' */
 } bend;
 
 static char *dir, capture[96], counts[96];
@@ -262,11 +261,10 @@ static void put_second(const struct vmprof_sample *first)
 static void put_samples(FILE *f, int nr)
 {
 	const struct lot *l = &lots[nr];
-	const uint64_t step = bend.dense && nr == STOLEN ? STEP / 8 : STEP;
 	uint64_t tsc = begin_of(nr);
 	unsigned int i;
 
-	for (i = 0; i < l->samples + l->insn_samples; i++, tsc += step) {
+	for (i = 0; i < l->samples + l->insn_samples; i++, tsc += STEP) {
 		struct vmprof_sample s = sample_of(l, tsc, i >= l->samples);
 		struct exact_overflow o = overflow_of(l, tsc - 1);
 		/* not the first of all, which may be of what was before the window */
@@ -1071,50 +1069,31 @@ static void waits_of_nobody(struct vmprof_sample *s)
 	s->vm = HOG;
 }
 
-/* With the hog's 300 a vCPU waits for 1,800 of the 8,710 steps that the VMs ran, 20.7 %; or 24.1 %, if two wait beside the hog */
+#define BESIDE	"steal by another VM is beside that one's own sample"
+
 static void test_neighbours(void **state)
 {
-	static const char *const yes[] = { "0.17", "0.20", "0.24", "0.28" }, *const no[] = { "0.15", "0.30" };
-	char options[80];
+	static void (*const bends[])(struct vmprof_sample *) = { tick_later, waits_of_itself, waits_of_nobody };
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+	bend.beside = 1500;
+	all_yes(OPTIONS " --neighbours 1500");
+	bend.beside = 1500;
+	only(BESIDE, OPTIONS " --neighbours 1501");
+	/* there is none */
+	only(BESIDE, OPTIONS " --neighbours 1");
+	for (i = 0; i < sizeof(bends) / sizeof(bends[0]); i++) {
 		bend.beside = 1500;
-		snprintf(options, sizeof(options), OPTIONS " --neighbours %s", yes[i]);
-		all_yes(options);
+		bend.second = bends[i];
+		never(BESIDE, OPTIONS " --neighbours 1000");
 	}
-	for (i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
-		bend.beside = 1500;
-		snprintf(options, sizeof(options), OPTIONS " --neighbours %s", no[i]);
-		only("steal of one VM by another agrees with the scheduler", options);
-	}
-	/* the hog's 300 take the time of 37: 17.6 % */
-	bend.beside = 1500;
-	bend.dense = 1;
-	all_yes(OPTIONS " --neighbours 0.14");
-	bend.beside = 1500;
-	bend.dense = 1;
-	only("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.25");
-	/* many more, and none */
-	bend.beside = 3000;
-	only("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.20");
-	only("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.05");
-	bend.beside = 1500;
-	bend.second = tick_later;
-	never("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.20");
-	bend.beside = 1500;
-	bend.second = waits_of_itself;
-	never("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.20");
-	bend.beside = 1500;
-	bend.second = waits_of_nobody;
-	never("steal of one VM by another agrees with the scheduler", OPTIONS " --neighbours 0.20");
 	/* its own sample is missing, after the last and before any other */
 	bend.beside = 1500;
 	bend.lot = ALPHA;
 	bend.first = 1;
 	bend.no_sample = 1;
-	assert_int_equal(judge_them((char[]){ OPTIONS " --neighbours 0.20" }), 1);
+	assert_int_equal(judge_them((char[]){ OPTIONS " --neighbours 1000" }), 1);
 	assert_int_equal(finals, 1);
 }
 

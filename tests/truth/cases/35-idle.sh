@@ -32,7 +32,7 @@ at_most "the vCPU sleeps (the part of the other's time in which it wants to run)
 truth_says beside yes "" --not-steal $hog --waited "$waited" \
 	"what runs while a vCPU sleeps is no steal" "host processes have their exact share"
 # nearly all that is sampled but the VM itself is the hog
-ok "a session by the clock" truth_clocked idle-clocked both sleep 60
+ok "a session by the clock" truth_clocked idle-clocked web01 both sleep 60
 kill $hog
 truth_steal "the time of the task beside it" "$(case_json '.domains[0].steal / (.totals | .samples - .guest_samples - .vmm)')" "$(wanted)"
 finish

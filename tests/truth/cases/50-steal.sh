@@ -16,7 +16,7 @@ at_least "a fifth of the time is steal (per cent)" "$(case_json '.domains[0] | .
 truth_judge steal --min 4000 --steal $hog
 
 by_waits() { truth_waits web01; }
-ok "a session by the clock" truth_clocked clocked by_waits case_samples 12000
+ok "a session by the clock" truth_clocked clocked web01 by_waits case_samples 12000
 kill $hog
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 truth_steal "the time that the VM ran" "$(case_json '.domains[0] | .steal / (.guest_samples + .vmm)')" "$(truth_waited)"
