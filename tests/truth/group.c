@@ -21,6 +21,16 @@ static uint32_t top(const struct join *j, uint32_t row)
 	return row;
 }
 
+static void add(struct group *to, const struct group *g)
+{
+	to->cycles_at += g->cycles_at;
+	to->cycles += g->cycles;
+	to->insns += g->insns;
+	to->insns_at += g->insns_at;
+	to->samples += g->samples;
+	to->insn_samples += g->insn_samples;
+}
+
 struct group *groups_make(const struct join *j, uint32_t *nr)
 {
 	struct group *g = calloc(j->rows.nr ? j->rows.nr : 1, sizeof(*g));
@@ -36,16 +46,39 @@ struct group *groups_make(const struct join *j, uint32_t *nr)
 
 		if (r->cycles_at > j->rows.v[to->row].cycles_at)
 			to->row = i;
-		to->cycles_at += r->cycles_at;
-		to->cycles += r->cycles;
-		to->insns += r->insns;
-		to->insns_at += r->insns_at;
-		to->samples += r->samples;
-		to->insn_samples += r->insn_samples;
+		add(to, &(struct group){ .cycles_at = r->cycles_at, .insns_at = r->insns_at, .insns = r->insns, .cycles = r->cycles,
+					 .samples = r->samples, .insn_samples = r->insn_samples });
 	}
 	qsort(g, j->rows.nr, sizeof(*g), by_cycles);
 	*nr = j->rows.nr;
 	return g;
+}
+
+static int is_same_code(const struct join_row *a, const struct join_row *b)
+{
+	return a->vm == b->vm && a->function == b->function && a->module == b->module;
+}
+
+struct group *groups_across_programs(const struct join *j, const struct group *g, uint32_t nr, uint32_t *shared)
+{
+	struct group *all = calloc(nr ? nr : 1, sizeof(*all));
+	uint32_t i, k, n = 0;
+
+	for (i = 0; all && i < nr; i++) {
+		const struct join_row *r = &j->rows.v[g[i].row];
+
+		if (group_part(j, &g[i]) != USER || !(g[i].cycles_at | g[i].samples))
+			continue;
+		for (k = 0; k < n && !is_same_code(r, &j->rows.v[all[k].row]); )
+			k++;
+		if (k == n)
+			all[n++] = (struct group){ .row = g[i].row };
+		add(&all[k], &g[i]);
+	}
+	*shared = n;
+	if (all)
+		qsort(all, n, sizeof(*all), by_cycles);
+	return all;
 }
 
 int group_part(const struct join *j, const struct group *g)

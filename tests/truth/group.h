@@ -22,6 +22,14 @@ enum { USER, KERNEL, PARTS };
  */
 struct group *groups_make(const struct join *j, uint32_t *nr);
 
+/**
+ * groups_across_programs() - Those of user code whose function several programs have, all of them as one, by exact cycles,
+ * the most first; named after one of them.
+ *
+ * Return: to be freed; NULL: no memory.
+ */
+struct group *groups_across_programs(const struct join *j, const struct group *g, uint32_t nr, uint32_t *shared);
+
 /** group_part() - USER or KERNEL. */
 int group_part(const struct join *j, const struct group *g);
 

@@ -192,6 +192,31 @@ static uint32_t judge_sums(const struct part *parts, double lost, double level)
 	return bad;
 }
 
+/*
+ * Functions of several programs that are nowhere enough for a test of their own, but in all of them together.
+ * @tests: So many there are; NULL: they are judged.  Return: how many are beyond sampling error.
+ */
+static uint32_t judge_shared(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles, const struct part *parts, double level,
+			     uint32_t *tests)
+{
+	uint32_t i, n, bad = 0;
+	struct group *shared = groups_across_programs(j, g, nr, &n);
+
+	for (i = 0; shared && i < n && (double)shared[i].cycles_at >= SHARE_MIN * (double)cycles; i++) {
+		double p;
+
+		if (tests) {
+			++*tests;
+			continue;
+		}
+		p = chance_within(USER, parts, shared[i].cycles_at, shared[i].samples, 0);
+		bad += p < level;
+		print_group(j, &shared[i], cycles, parts[USER].samples + parts[KERNEL].samples, p);
+	}
+	free(shared);
+	return shared ? bad : 1;
+}
+
 static void judge_functions(const struct join *j, const struct group *g, uint32_t nr, double level,
 			    uint64_t min)
 {
@@ -212,6 +237,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 		bad += p < level;
 		print_group(j, &g[i], cycles, samples, p);
 	}
+	bad += judge_shared(j, g + n, nr - n, cycles, parts, level, NULL);
 	bad += judge_sums(parts, lost, level);
 	for (i = n; i < nr; i++) {
 		if (g[i].cycles_at || g[i].insns_at || !(g[i].samples + g[i].insn_samples))
@@ -356,8 +382,10 @@ static void judge_behind(const struct exact *x, double most)
 static uint32_t all_tests(const struct join *j, const struct group *g, uint32_t nr, uint64_t cycles,
 			  const struct asked *a)
 {
-	const uint32_t n = judged(g, nr, cycles) + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog;
+	const uint32_t alone = judged(g, nr, cycles);
+	uint32_t n = alone + PARTS + 2 + judge_host_tests(j) + !!a->hog + !!a->idle_hog;
 
+	judge_shared(j, g + alone, nr - alone, cycles, NULL, 0, &n);
 	return n + (vmp_weigh_paired(j->model) ? judge_cpi_tests(j, g, nr) : 0);
 }
 

@@ -1069,6 +1069,36 @@ static void waits_of_nobody(struct vmprof_sample *s)
 	s->vm = HOG;
 }
 
+/* A library's function in three programs has less than 1 % in each */
+static void test_across_programs(void **state)
+{
+	enum { MAIN, MEMCPY, LIBC };
+	struct join_row rows[] = {
+		{ .kind = VMP_KIND_GUEST_USER, .function = MAIN, .comm = 1, .group = 0, .cycles_at = 900, .samples = 90 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 1, .group = 1, .cycles_at = 7, .samples = 1 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 2, .group = 2, .cycles_at = 9, .samples = 2 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 3, .group = 3, .cycles_at = 8 },
+		{ .kind = VMP_KIND_GUEST_USER, .vm = 1, .function = MEMCPY, .module = LIBC, .comm = 3, .group = 4, .cycles_at = 5 },
+		{ .kind = VMP_KIND_GUEST_KERNEL, .function = MEMCPY, .module = LIBC, .group = 5, .cycles_at = 40 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 4, .group = 6, .samples = 1 },
+	};
+	struct join j = { .rows = { .v = rows, .nr = 7 } };
+	uint32_t nr, shared;
+	struct group *g = groups_make(&j, &nr), *all;
+
+	(void)state;
+	assert_int_equal(nr, 7);
+	assert_int_equal(g[0].cycles_at, 900);
+	all = groups_across_programs(&j, g + 1, nr - 1, &shared);
+	assert_int_equal(shared, 2);
+	assert_int_equal(all[0].cycles_at, 24);
+	assert_int_equal(all[0].samples, 4);
+	assert_int_equal(rows[all[0].row].function, MEMCPY);
+	assert_int_equal(rows[all[1].row].vm, 1);
+	free(all);
+	free(g);
+}
+
 #define BESIDE	"steal by another VM is beside that one's own sample"
 
 static void test_neighbours(void **state)
@@ -1210,6 +1240,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_steal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_neighbours, setup, teardown),
+		cmocka_unit_test(test_across_programs),
 		cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_axis, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),

@@ -51,7 +51,6 @@ lab_guest_destroy web02
 # --- destroyed, and started again
 f=/out/again.vmprof
 ok "start" vmprof start --domain web01 --output $f --period 200000
-lab_guest_hang_up web01
 lab_ssh web01 sync
 lab_guest_hang_up web01
 virsh -q destroy web01
