@@ -678,7 +678,7 @@ static void test_spaces(void **state)
 /* Rows of the report: one that has another VM's overflow, and misses its own; where one had just been left nobody knows */
 static void test_report(void **state)
 {
-	char options[] = OPTIONS " --report whole";
+	char options[] = OPTIONS " --report whole", many[] = OPTIONS " --report whole";
 
 	(void)state;
 	all_yes(OPTIONS " --report whole");
@@ -692,6 +692,12 @@ static void test_report(void **state)
 	assert_string_equal(said_no[0], "VM, CR3 and CPL are those of the overflow");
 	assert_string_equal(said_no[1], "the report's rows are those of the overflows");
 	assert_int_equal(finals, 1);
+	/* so many of which nobody knows would hide anything */
+	bend.first = 6;
+	bend.overflow = just_left;
+	assert_int_equal(judge_them(many), 1);
+	assert_int_equal(noes, 2);
+	assert_string_equal(said_no[1], "the report's rows are those of the overflows");
 	bend = (struct bend){ 0 };
 }
 

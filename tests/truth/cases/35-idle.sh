@@ -19,10 +19,12 @@ vcpu=$(dirname "$(grep -lx 'CPU 1/KVM' /proc/"$(pgrep -f 'guest=web01')"/task/*/
 # it makes way at once for a vCPU that is woken by its clock: how long that takes is the emulator's speed
 taskset -c 1 chrt --idle 0 sh -c 'while :; do :; done' &
 hog=$!
-# how long either has, when the window begins and when it ends; without options a window is a part of the session
-both() { echo "$(nanoseconds /proc/$hog 1) $(nanoseconds "$vcpu" 2)" >> /run/lab/seen; }
+# how long either has, and how often the vCPU came to run, when the window begins and when it ends; without options a window is a part of the session
+both() { echo "$(nanoseconds /proc/$hog 1) $(nanoseconds "$vcpu" 2) $(nanoseconds "$vcpu" 3)" >> /run/lab/seen; }
 # of the hog's time, the part in which the vCPU wanted to run
 wanted() { awk 'NR == 1 { ran = $1; waited = $2 } END { print (NR == 2 && $1 > ran ? ($2 - waited) / ($1 - ran) : 1) }' /run/lab/seen; }
+# how often in a second of the hog's
+often() { awk 'NR == 1 { ran = $1; times = $3 } END { print (NR == 2 && $1 > ran ? ($3 - times) / ($1 - ran) * 1e9 : 0) }' /run/lab/seen; }
 truth_part() { "$@" && both; }
 truth_meanwhile() { sleep 20; }
 rm -f /run/lab/seen
@@ -34,5 +36,5 @@ truth_says beside yes "" --not-steal $hog --waited "$waited" \
 # nearly all that is sampled but the VM itself is the hog
 ok "a session by the clock" truth_clocked idle-clocked web01 both sleep 60
 kill $hog
-truth_steal "the time of the task beside it" "$(case_json '.domains[0].steal / (.totals | .samples - .guest_samples - .vmm)')" "$(wanted)"
+truth_steal "the time of the task beside it" "$(case_json '.domains[0].steal / (.totals | .samples - .guest_samples - .vmm)')" "$(wanted)" "$(often)"
 finish
