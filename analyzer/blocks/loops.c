@@ -367,6 +367,14 @@ static void at_least(double *error, double least)
 		*error = least;
 }
 
+/* The error of trips whose entries and branches back are off by so much each, without each other */
+static double of_trips(const struct figures *f, double trips, double top, double back, double middle)
+{
+	const double in = entries(f, VMP_GROUPS);
+
+	return in > 0 ? hypot(back, hypot(top * (1 - trips), middle * trips)) / in : 0;
+}
+
 /*
  * Groups can agree by chance, the more so where they are a few windows: no figure is known better than it was seen often, and than the
  * samples of instructions say for how much that stands. Trips are top and back by entries; what is uncertain of their parts is so in
@@ -375,18 +383,19 @@ static void at_least(double *error, double least)
 static void hold_chance(const struct work *w, const struct figures *f, struct vmp_loop *l)
 {
 	const double top = chance(w, &f->top), back = chance(w, &f->back), middle = chance(w, &f->middle);
-	const double in = entries(f, VMP_GROUPS);
 	const double round = sqrt(top * top + back * back + f->top.variance.samples + f->back.variance.samples);
 
 	at_least(&l->entries_error, sqrt(top * top + middle * middle + f->top.variance.samples + f->middle.variance.samples));
 	at_least(&l->iterations_error, round);
-	if (in > 0)
-		at_least(&l->trips_error, hypot(back, hypot(top * (1 - l->trips), middle * l->trips)) / in);
+	at_least(&l->trips_error, of_trips(f, l->trips, top, back, middle));
 	at_least(&l->cycles_error, l->cycles * round / l->iterations);
 }
 
-/* What is in doubt of a loop's iterations, and of their cycles, is so of the blocks that begin where it does */
-static void doubt(const struct work *w, struct vmp_loop *l)
+/*
+ * What is in doubt of a loop's iterations, and of their cycles, is so of the blocks that begin where it does.  Trips are a ratio, in which
+ * what windows stand for cancels; but not where that is known by less than it is.
+ */
+static void doubt(const struct work *w, const struct figures *f, struct vmp_loop *l)
 {
 	double runs = 0, executions = 0, cycles = 0;
 	uint32_t i;
@@ -402,8 +411,12 @@ static void doubt(const struct work *w, struct vmp_loop *l)
 	}
 	if (!(runs > 0))
 		return;
-	l->iterations_error = hypot(l->iterations_error, l->iterations * executions / runs);
-	l->entries_error = hypot(l->entries_error, l->entries * executions / runs);
+	executions /= runs;
+	l->iterations_error = hypot(l->iterations_error, l->iterations * executions);
+	l->entries_error = hypot(l->entries_error, l->entries * executions);
+	if (executions > 1)
+		l->trips_error = hypot(l->trips_error, executions * of_trips(f, l->trips, f->top.runs[VMP_GROUPS], f->back.runs[VMP_GROUPS],
+									     f->middle.runs[VMP_GROUPS]));
 	l->cycles_error = hypot(l->cycles_error, l->cycles * cycles / runs);
 }
 
@@ -428,7 +441,7 @@ static void fill(const struct work *w, struct vmp_loop *l)
 	if (l->samples < VMP_FEW_SAMPLES && !isnan(l->cycles))
 		l->cycles_error = fmax(l->cycles_error, vmp_few_error(l->samples, f.period, l->iterations));
 	hold_chance(w, &f, l);
-	doubt(w, l);
+	doubt(w, &f, l);
 }
 
 int vmp_loops_create(struct vmp_loops **out, const struct vmp_set *set, const struct vmp_estimates *e)

@@ -153,7 +153,7 @@ static void look_for_first_sample(struct vmp_session *s, uint64_t now_ns)
 /* All domains ended, and none of them will be waited for any more. */
 static int all_gone(const struct vmp_session *s, uint64_t now_ns)
 {
-	uint64_t last_ns = 0;
+	uint64_t last_ns = s->begin_ns;
 	int i;
 
 	for (i = 0; i < s->nr_vms; i++) {
@@ -285,12 +285,12 @@ static void on_command(struct vmp_session *s, int fd)
 
 static void on_gone(struct vmp_vm *vm)
 {
-	const struct vmp_session *s = vm->session;
-	int waits = !s->opts->all && vmp_driver_adds_vms(&s->driver);
+	struct vmp_session *s = vm->session;
+	int waits = s->phase <= VMP_SAMPLING && !s->opts->all && s->monitor.fd >= 0 && vmp_driver_adds_vms(&s->driver);
 
 	vm->gone = 1;
 	vm->gone_ns = vmp_now_ns();
-	vm->session->news = 1;	/* it may run again, in another QEMU */
+	s->news = 1;	/* it may run again, in another QEMU */
 	vmp_warn("%s: the domain ended; what was sampled of it is kept%s", vm->dom.shown,
 		 waits ? "\n  when it runs again it joins; where no other domain runs the session ends in half a minute" : "");
 	/* the last words are still in the socket */

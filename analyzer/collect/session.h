@@ -66,6 +66,7 @@ struct vmp_session {
 	uint32_t unknown_vm;	/* --all: a sample named it, no domain does yet */
 	uint32_t tried_vm;	/* ... and was looked for in this round */
 	uint32_t refused_vm;	/* the last one that cannot join, of which that was told */
+	uint32_t nr_refused;	/* how often */
 	struct vmp_monitor monitor;
 	int news;		/* something may have changed that the helper has to ask for */
 	int monitor_warned;

@@ -9,6 +9,7 @@
 
 #define RARELY_NS		60000000000ULL	/* to ask what libvirt tells by itself */
 #define ANSWER_PATIENCE_NS	30000000000ULL
+#define REFUSED_LINES		8
 #define RUNS_MAX		16	/* QEMUs of one domain in a session: the limits of what a guest may send are of each */
 
 /* A domain that was named to `start` and ended may run again, in a QEMU that is not of the session yet. */
@@ -19,7 +20,7 @@ static int may_run_again(const struct vmp_session *s, const struct vmp_vm *vm)
 	if (s->opts->all || s->phase != VMP_SAMPLING || !vmp_driver_adds_vms(&s->driver))
 		return 0;
 	for (i = 0; i < s->nr_vms; i++)
-		if (!s->vms[i]->gone && !strcmp(s->vms[i]->dom.name, vm->dom.name))
+		if ((!s->vms[i]->gone || s->vms[i]->asked) && !strcmp(s->vms[i]->dom.name, vm->dom.name))
 			return 0;
 	return 1;
 }
@@ -80,7 +81,7 @@ static void port_is(struct vmp_vm *vm, int open)
 }
 
 /* With --all the module takes what comes; of others it has to be told.  Return: 0, or why not, told. */
-static int admit(const struct vmp_session *s, const struct vmp_domain *d)
+static int admit(struct vmp_session *s, const struct vmp_domain *d)
 {
 	int i, runs = 0, err = 0;
 
@@ -90,7 +91,7 @@ static int admit(const struct vmp_session *s, const struct vmp_domain *d)
 		err = -ENOSPC;
 	else if (!s->opts->all)
 		err = vmp_driver_add_vm(&s->driver, d->pid);
-	if (err)
+	if (err && s->nr_refused++ < REFUSED_LINES)
 		vmp_warn("%s: QEMU is process %u, which the session does not take: %s\n"
 			 "  a new session has it: vmprof stop, then vmprof start", d->shown, d->pid,
 			 runs >= RUNS_MAX ? "the domain has run too often in it" : strerror(-err));
@@ -138,6 +139,16 @@ static int take_qmp(struct vmp_vm *vm, const struct vmp_monitor_answer *a)
 	return open;
 }
 
+static int none_runs(const struct vmp_session *s)
+{
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++)
+		if (!s->vms[i]->gone)
+			return 0;
+	return 1;
+}
+
 static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *a)
 {
 	struct vmp_vm *vm = vmp_session_vm(s, a->domain.pid);
@@ -148,7 +159,7 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		s->monitor_warned = 1;
 	}
 	if (a->err) {
-		s->news |= a->what != VMP_MONITOR_FIND;
+		s->news |= a->what != VMP_MONITOR_FIND || none_runs(s);
 		return;
 	}
 	s->monitor_warned = 0;
@@ -156,6 +167,7 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		/* later nobody would end what its agent begins */
 		if (s->phase == VMP_SAMPLING)
 			new_vm(s, &a->domain);
+		s->news |= none_runs(s);
 		return;
 	}
 	if (!vm || vm->gone)

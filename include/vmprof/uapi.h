@@ -272,7 +272,7 @@ struct vmprof_cpu_stats {
    -ESRCH the VM is none of the session's, -ENOSPC too many VMs, -ENOMEM. */
 #define VMPROF_IOC_TASKS	_IOW(VMPROF_IOC_MAGIC, 5, struct vmprof_tasks)
 /* After CONFIG, any time: one VM more, by its QEMU's tgid, as in vmprof_config.vms.  -EINVAL no
-   such number, -ENOSPC too many VMs. */
+   such number, not configured, or called in a PID namespace; -ENOSPC too many VMs. */
 #define VMPROF_IOC_ADD_VM	_IOW(VMPROF_IOC_MAGIC, 6, __u32)
 
 /* ------------------------------------------------------------------- mmap */

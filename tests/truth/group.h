@@ -23,8 +23,10 @@ enum { USER, KERNEL, PARTS };
 struct group *groups_make(const struct join *j, uint32_t *nr);
 
 /**
- * groups_across_programs() - Those of user code whose function several programs have, all of them as one, by exact cycles,
- * the most first; named after one of them.
+ * groups_across_programs() - Those of user code by their functions, whichever programs have them, by exact cycles, the most first;
+ * named after one of them.
+ * @g: So many (@nr).
+ * @shared: How many there are.
  *
  * Return: to be freed; NULL: no memory.
  */

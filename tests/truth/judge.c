@@ -248,7 +248,7 @@ static void judge_functions(const struct join *j, const struct group *g, uint32_
 	verdict(samples >= min, "enough samples", "%" PRIu64 " in the guest, wanted %" PRIu64,
 		samples, min);
 	verdict(n && !bad, "functions have their exact share",
-		"%" PRIu32 " functions of %g %% or more and what is left, %" PRIu32 " beyond sampling error (each below %.2g)",
+		"%" PRIu32 " functions of %g %% or more, those that several programs have together, and what is left, %" PRIu32 " beyond sampling error (each below %.2g)",
 		n, 100 * SHARE_MIN, bad, level);
 	verdict_never(!!ghosts, 1, "no sample is in a function that did not run", "%" PRIu64 " samples are", ghosts);
 }

@@ -33,7 +33,6 @@
 /* What the scheduler counts, and a bit: it was asked just inside the window's beginning and just behind its end */
 #define NOT_STEAL_MAX(waited)	(0.02 + (waited))
 
-
 #define RESIDENCES_MIN	5	/* of user code on CR3s that had several owners: an idle guest had 11 */
 #define RESOLUTION_US	5000	/* an axis that is off by more than that, either way, has to be seen: 200 to 2,400 would be, the longer the slower the emulator is */
 
@@ -325,7 +324,7 @@ void judge_neighbours(const struct join *j, uint64_t min)
 {
 	const struct neighbours *n = &j->neighbours;
 
-	verdict_never(!!n->stray, n->seconds && n->seconds >= min, "steal by another VM is beside that one's own sample",
+	verdict_never(!!n->stray, n->seconds >= min, "steal by another VM is beside that one's own sample",
 		      "%" PRIu64 " samples are steal by another VM, wanted %" PRIu64 "; %" PRIu64 " have no sample of it beside them",
 		      n->seconds, min, n->stray);
 }

@@ -163,15 +163,25 @@ static void tally_loop(struct tally *t, const struct vmp_loop *l, const struct c
 	know(&t->cycles, l->cycles, cycles, l->cycles_error, l->samples);
 }
 
+static const char *together_text(const struct known *k, char *buf, size_t size)
+{
+	if (k->nr)
+		snprintf(buf, size, "%+.2f %%, error %.2f %%", 100 * k->weighed / k->weights, 100 / sqrt(k->weights));
+	else
+		snprintf(buf, size, "-");
+	return buf;
+}
+
 static void tally_verdict(const struct tally *t)
 {
 	const struct known *k = &t->trips, *c = &t->cycles;
+	char trips[64], cycles[64];
 
 	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && k->nr >= LOOPS_MIN && !t->bad && !t->open && !is_known_off(k) && !is_known_off(c),
 		"loops have their exact trips and cycles",
-		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips, in iterations or in the cycles of one; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %+.2f %%, error %.2f %%; cycles of %" PRIu32 ", these %+.2f %%, error %.2f %%; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
+		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips, in iterations or in the cycles of one; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %s; cycles of %" PRIu32 ", these %s; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
 		t->judged, LOOPS_MIN, t->bad, 100 * OFF, ERRORS, t->close, 100 * OFF, t->judged ? 100 * t->off / t->judged : 0,
-		k->nr, 100 * SURE, 100 * k->weighed / k->weights, 100 / sqrt(k->weights), c->nr, 100 * c->weighed / c->weights, 100 / sqrt(c->weights),
+		k->nr, 100 * SURE, together_text(k, trips, sizeof(trips)), c->nr, together_text(c, cycles, sizeof(cycles)),
 		t->open, t->dashes, t->untold);
 }
 

@@ -568,8 +568,8 @@ has '| slower by, at 10000 samples a second on each pCPU | 2.001 +- 0.001 % | 2.
 has '| instructions more for a process that begins and ends in the guest: in the guest; in the guest and the host | 900 +- 50 of 3000; 1400 +- 50 of 3200 | | |'
 has '| bytes from the agent: for a process; a second where nothing begins | 2000; 5 | | |'
 has '| samples that are in the file, of sessions of 20, 120 s | 99.32 % | | 100 %; the papers 96.1 to 97.3 % |'
-has "| the guest's cycles in such sessions while no counter was on: how long sampling stops to store | 0 of 6 million | | 0 s; the papers 1.2 to 2.4 s |"
-has '| ... of these from an NMI to its IRET, of samples of the host alone; with its last 16 branches | 700; 700 | `perf record -a`: 700; `-b`: 700 | |'
+has "| the guest's cycles in other sessions as long while no counter was on: how long sampling stops to store | 0 of 6 million | | 0 s; the papers 1.2 to 2.4 s |"
+has '| instructions from an NMI to its IRET, of a sample of the host alone; with its last 16 branches | 700; 700 | `perf record -a`: 700; `-b`: 700 | |'
 has '| processes that begin and end in the guest in a second, one after the other: without the agent; in a session | 20.0 +- 0.0; 20.0 +- 0.0 | | |'
 has '| the collector at 1000 samples a second on each pCPU: of a pCPU; memory | 0.246 %; 29 MB | | |'
 has "| longest time between two overflows of a pCPU, in sessions of 20, 120 s (a stop to store would be in it, and where the emulating machine stood still) | 0.20 s | | the papers' stops: 1.2 to 2.4 s |"

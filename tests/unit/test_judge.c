@@ -1075,34 +1075,50 @@ static void waits_of_nobody(struct vmprof_sample *s)
 	s->vm = HOG;
 }
 
-/* A library's function in three programs has less than 1 % in each */
+/* A library's function in three programs has less than 1 % in each, 24 of 929 cycles in all: 258 of 10,000 samples */
 static void test_across_programs(void **state)
 {
-	enum { MAIN, MEMCPY, LIBC };
+	enum { NO_NAME, MAIN, MEMCPY, LIBC, COMM };
 	struct join_row rows[] = {
-		{ .kind = VMP_KIND_GUEST_USER, .function = MAIN, .comm = 1, .group = 0, .cycles_at = 900, .samples = 90 },
-		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 1, .group = 1, .cycles_at = 7, .samples = 1 },
-		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 2, .group = 2, .cycles_at = 9, .samples = 2 },
-		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 3, .group = 3, .cycles_at = 8 },
-		{ .kind = VMP_KIND_GUEST_USER, .vm = 1, .function = MEMCPY, .module = LIBC, .comm = 3, .group = 4, .cycles_at = 5 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MAIN, .comm = COMM, .group = 0, .cycles_at = 900, .samples = 9700 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = COMM, .group = 1, .cycles_at = 7, .samples = 100 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = MAIN, .group = 2, .cycles_at = 9, .samples = 149 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = LIBC, .group = 3, .cycles_at = 8 },
+		{ .kind = VMP_KIND_GUEST_USER, .vm = 1, .function = MEMCPY, .module = LIBC, .comm = LIBC, .group = 4, .cycles_at = 5 },
 		{ .kind = VMP_KIND_GUEST_KERNEL, .function = MEMCPY, .module = LIBC, .group = 5, .cycles_at = 40 },
-		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = 4, .group = 6, .samples = 1 },
+		{ .kind = VMP_KIND_GUEST_USER, .function = MEMCPY, .module = LIBC, .comm = MEMCPY, .group = 6, .samples = 1 },
 	};
-	struct join j = { .rows = { .v = rows, .nr = 7 } };
-	uint32_t nr, shared;
-	struct group *g = groups_make(&j, &nr), *all;
+	static const char *const names[] = { "main", "memcpy", "libc", "cc1" };
+	const struct part parts[PARTS] = { [USER] = { .cycles = 929, .samples = 10000 } };
+	struct vmp_model m = { 0 };
+	struct join j = { .model = &m, .rows = { .v = rows, .nr = 7 } };
+	uint32_t nr, shared, i, tests = 0;
+	struct group *g, *all;
+	int err = 0;
 
 	(void)state;
+	assert_int_equal(vmp_strings_init(&m.strings), 0);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(vmp_strings_add(&m.strings, names[i], strlen(names[i]), &err), i + 1);
+	g = groups_make(&j, &nr);
 	assert_int_equal(nr, 7);
 	assert_int_equal(g[0].cycles_at, 900);
 	all = groups_across_programs(&j, g + 1, nr - 1, &shared);
 	assert_int_equal(shared, 2);
 	assert_int_equal(all[0].cycles_at, 24);
-	assert_int_equal(all[0].samples, 4);
+	assert_int_equal(all[0].samples, 250);
 	assert_int_equal(rows[all[0].row].function, MEMCPY);
 	assert_int_equal(rows[all[1].row].vm, 1);
 	free(all);
+	judge_shared(&j, g + 1, nr - 1, 969, NULL, 0, &tests);
+	assert_int_equal(tests, 1);
+	assert_int_equal(judge_shared(&j, g + 1, nr - 1, 969, parts, 1e-6, NULL), 0);
 	free(g);
+	rows[2].samples = 249;
+	g = groups_make(&j, &nr);
+	assert_int_equal(judge_shared(&j, g + 1, nr - 1, 969, parts, 1e-6, NULL), 1);
+	free(g);
+	vmp_strings_deinit(&m.strings);
 }
 
 #define BESIDE	"steal by another VM is beside that one's own sample"

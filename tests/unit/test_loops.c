@@ -140,6 +140,44 @@ static void test_loop_behind_long(void **state)
 	vmp_loops_destroy(loops);
 }
 
+/* The error of a loop's trips, where its iterations are in doubt by this part of them */
+static double error_of_trips(int header, double doubt, double *trips)
+{
+	struct vmp_loops *loops;
+	double error;
+	uint32_t i;
+
+	for (i = 0; i < set->blocks.nr; i++)
+		if (insn_at(set->blocks.v[i].start) == header)
+			estimates->block[i].executions_doubt = doubt;
+	assert_int_equal(vmp_loops_create(&loops, set, estimates), 0);
+	*trips = loop_at(loops, header)->trips;
+	error = loop_at(loops, header)->trips_error;
+	vmp_loops_destroy(loops);
+	return error;
+}
+
+/* Trips are a ratio, in which what is in doubt of runs cancels; not where that is more than these are */
+static void test_trips_in_doubt(void **state)
+{
+	double trips, known;
+	int top, inner;
+
+	(void)state;
+	top = prog_plain(&prog, 4, 10, 2);
+	prog.insn[top].function = "main";
+	inner = prog_plain(&prog, 3, 8, 2);
+	prog_jump(&prog, PROG_COND, inner, 5, 1);
+	prog_plain(&prog, 1, 3, 3);
+	prog_jump(&prog, PROG_JUMP, top, 0, 0);
+	simulate(&loops_run);
+	vmp_loops_destroy(find_loops());
+	known = error_of_trips(inner, 0, &trips);
+	assert_true(fabs(trips - 5) < 0.1 && known < 0.1);
+	assert_true(error_of_trips(inner, 0.9, &trips) == known);
+	assert_true(error_of_trips(inner, 3, &trips) > 3 * (trips - 1));
+}
+
 /* The test is at the bottom, and where it is entered; in an outer loop whose test never fails */
 static void test_loop_rotated(void **state)
 {
@@ -731,6 +769,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_loop_behind_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_rotated, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_nest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_trips_in_doubt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loops_beside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_code_behind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loop_through_code_behind, setup, teardown),

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
-# A guest that reboots and one that is destroyed during a session.
+# A guest that reboots, is destroyed and started again, and destroyed for good, during sessions.
 . /src/tests/lab/cases/common.sh
 plan 29
 

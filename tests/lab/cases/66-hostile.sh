@@ -46,7 +46,7 @@ all="--limit 100000"
 named=("report $all" "report --csv $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f folded" "export -f perf-script")
 
 # with branches the kernel's code is read as the liar's page tables have it, and its programs' as they are said to be mapped
-branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "loops $all" "annotate burn_b_work" "export -f perf-script")
+branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "loops $all" "annotate burn_a_work" "export -f perf-script")
 
 f=/out/hostile.vmprof said=/run/lab/hostile.said
 for kind in all files own bombs slow floods branches; do

@@ -3,7 +3,7 @@
 # Two domains on the same pCPUs in one session: no sample of one is the other's. Each runs a program that the other does not;
 # one has two threads of one process besides. Then both by the clock: what one VM takes from the other is what the scheduler says.
 . /src/tests/truth/lib.sh
-truth_plan 10
+truth_plan 11
 TRUTH_TURNS=8
 
 truth_guest
@@ -25,9 +25,13 @@ at_least "both threads of a process ran" \
 is "web01 has none of web02's" "$(of web01 burn-b)" 0
 is "web02 has none of web01's" "$(of web02 burn-a)" 0
 
-by_waits() { truth_waits web01 web02; }
+by_waits() { truth_waits web01 web02; cat /proc/uptime >> /run/lab/seen.uptime; }
+# how long both CPUs ran others, as a part of how long they ran the VMs
+others() { paste -d ' ' /run/lab/seen /run/lab/seen.uptime | awk 'NR == 1 { ran = $1; up = $3; idle = $4 } END { ran = ($1 - ran) / 1e9; print (NR == 2 && ran > 0 ? (2 * ($3 - up) - ($4 - idle)) / ran - 1 : 9) }'; }
+rm -f /run/lab/seen.uptime
 ok "a session by the clock" truth_clocked two-clocked "web01 web02" by_waits case_samples 12000
 for d in web01 web02; do lab_ssh $d 'pkill -x timeout; pkill -x threads' > /dev/null 2>&1; done
-truth_steal "the time that the VMs ran" "$(case_json '(.domains | map(.steal) | add) / (.domains | map(.guest_samples + .vmm) | add)')" "$(truth_waited)"
+truth_steal "the time that the VMs ran" "$(case_json '(.domains | map(.steal) | add) / (.domains | map(.guest_samples + .vmm) | add)')" "$(truth_waited)" "" "$(others)"
+at_most "others run for a fifth of the time of the VMs at most" "$(others)" 0.2
 lab_guest_destroy web02
 finish
