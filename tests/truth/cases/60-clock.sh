@@ -9,8 +9,8 @@ move=260000000
 truth_meanwhile()
 {
 	lab_wait 60 truth_domains ".samples >= 1000" || return
-	# one right behind the other: what happens between them is told by two clocks
-	lab_ssh web01 "perl -e 'for (0, 1) { open(\$msr[\$_], \"+<\", \"/dev/cpu/\$_/msr\") && sysseek(\$msr[\$_], 59, 0) or die \$! }
+	# one right behind the other, with nothing in between: what happens there is told by two clocks
+	lab_ssh web01 "chrt -f 1 perl -e 'for (0, 1) { open(\$msr[\$_], \"+<\", \"/dev/cpu/\$_/msr\") && sysseek(\$msr[\$_], 59, 0) or die \$! }
 		for (0, 1) { syswrite(\$msr[\$_], pack(\"Q\", $move)) == 8 or die \$! }'"
 }
 
