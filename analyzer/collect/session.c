@@ -97,6 +97,16 @@ struct vmp_vm *vmp_session_vm(struct vmp_session *s, uint32_t pid)
 	return NULL;
 }
 
+int vmp_session_all_gone(const struct vmp_session *s)
+{
+	int i;
+
+	for (i = 0; i < s->nr_vms; i++)
+		if (!s->vms[i]->gone)
+			return 0;
+	return 1;
+}
+
 /* -------------------------------------------------------------- phases */
 
 static int agent_settled(const struct vmp_vm *vm, uint64_t waited_ns)
@@ -151,26 +161,23 @@ static void look_for_first_sample(struct vmp_session *s, uint64_t now_ns)
 }
 
 /* All domains ended, and none of them will be waited for any more. */
-static int all_gone(const struct vmp_session *s, uint64_t now_ns)
+static int is_deserted(const struct vmp_session *s, uint64_t now_ns)
 {
 	uint64_t last_ns = s->begin_ns;
 	int i;
 
-	for (i = 0; i < s->nr_vms; i++) {
-		if (!s->vms[i]->gone)
-			return 0;
+	if (s->opts->all || !vmp_session_all_gone(s))
+		return 0;
+	for (i = 0; i < s->nr_vms; i++)
 		if (s->vms[i]->gone_ns > last_ns)
 			last_ns = s->vms[i]->gone_ns;
-	}
-	if (s->opts->all)
-		return 0;
 	return !vmp_driver_adds_vms(&s->driver) || s->monitor.fd < 0 || now_ns >= last_ns + AGAIN_PATIENCE_NS;
 }
 
 static void sample_step(struct vmp_session *s, uint64_t now_ns)
 {
 	look_for_first_sample(s, now_ns);
-	if (all_gone(s, now_ns))
+	if (is_deserted(s, now_ns))
 		snprintf(s->reason, sizeof(s->reason), "all domains of the session ended");
 	else if (s->opts->duration_ns && now_ns - s->begin_ns >= s->opts->duration_ns)
 		snprintf(s->reason, sizeof(s->reason), "the time given by --duration is over");

@@ -114,6 +114,9 @@ void vmp_session_fail(struct vmp_session *s, const char *fmt, ...)
 /** vmp_session_vm() - The VM with this id, or NULL. */
 struct vmp_vm *vmp_session_vm(struct vmp_session *s, uint32_t pid);
 
+/** vmp_session_all_gone() - None of the session's VMs runs any more. */
+int vmp_session_all_gone(const struct vmp_session *s);
+
 /* setup.c: everything before the loop.  Return: 0 or -errno, told. */
 int vmp_session_setup(struct vmp_session *s);
 /**

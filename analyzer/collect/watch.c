@@ -139,16 +139,6 @@ static int take_qmp(struct vmp_vm *vm, const struct vmp_monitor_answer *a)
 	return open;
 }
 
-static int none_runs(const struct vmp_session *s)
-{
-	int i;
-
-	for (i = 0; i < s->nr_vms; i++)
-		if (!s->vms[i]->gone)
-			return 0;
-	return 1;
-}
-
 static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *a)
 {
 	struct vmp_vm *vm = vmp_session_vm(s, a->domain.pid);
@@ -159,7 +149,7 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		s->monitor_warned = 1;
 	}
 	if (a->err) {
-		s->news |= a->what != VMP_MONITOR_FIND || none_runs(s);
+		s->news |= a->what != VMP_MONITOR_FIND || vmp_session_all_gone(s);
 		return;
 	}
 	s->monitor_warned = 0;
@@ -167,7 +157,7 @@ static void take_answer(struct vmp_session *s, const struct vmp_monitor_answer *
 		/* later nobody would end what its agent begins */
 		if (s->phase == VMP_SAMPLING)
 			new_vm(s, &a->domain);
-		s->news |= none_runs(s);
+		s->news |= vmp_session_all_gone(s);
 		return;
 	}
 	if (!vm || vm->gone)
