@@ -178,7 +178,7 @@ void args_close(struct vmp_model *m)
 		vmp_aside("%s", line);
 	if (m && *vmp_seek_asked(m->seek, line, sizeof(line)))
 		vmp_aside("%s", line);
-	if (m && m->seek && *vmp_unpack_unread(&m->seek->unpack, line, sizeof(line)))
+	if (m && *vmp_seek_unread(m->seek, line, sizeof(line)))
 		vmp_aside("%s", line);
 	vmp_model_close(m);
 }

@@ -39,17 +39,27 @@ const char *vmp_debuginfod_text(enum vmp_debuginfod_answer answer)
 	return answers[answer].text;
 }
 
+/* What was spent for the files of a VM, or of the host */
+struct asker {
+	uint32_t vm;		/* 0: the host */
+	uint32_t files;
+	uint64_t ns;
+};
+
 struct vmp_debuginfod {
 	struct vmp_hash known;		/* kind and build-id -> number in paths */
 	VMP_VEC(char *) paths;		/* NULL: not to be had */
+	VMP_VEC(struct asker) askers;
 	uint64_t ask_ns, left_ns, bytes;
 	uint64_t count[VMP_DEBUGINFOD_ANSWERS];
+	uint32_t asked;		/* files */
 	int told_urls, told_failure, absent;
 };
 
 /* One question under way */
 struct question {
 	enum vmp_debuginfod_kind kind;
+	struct asker *by;
 	char id[2 * VMP_BUILD_ID_BYTES + 1];
 	const char *name;
 	char answer[PATH_MAX];
@@ -88,6 +98,7 @@ void vmp_debuginfod_destroy(struct vmp_debuginfod *d)
 	for (i = 0; i < d->paths.nr; i++)
 		free(d->paths.v[i]);
 	vmp_vec_free(&d->paths);
+	vmp_vec_free(&d->askers);
 	vmp_hash_free(&d->known);
 	free(d);
 }
@@ -167,17 +178,27 @@ static enum vmp_debuginfod_answer judge(struct vmp_debuginfod *d, struct questio
 	return VMP_DEBUGINFOD_FAILED;
 }
 
+/* What may still be spent for the asker: @left of all, but for a VM no more than leaves as much to all others */
+static uint64_t share(const struct asker *by, uint64_t left, uint64_t spent)
+{
+	if (!by->vm)
+		return left;
+	return left > spent ? (left - spent) / 2 : 0;
+}
+
 static enum vmp_debuginfod_answer run(struct vmp_debuginfod *d, struct question *q)
 {
 	const char *const argv[] = {
 		"debuginfod-find", q->kind == VMP_DEBUGINFOD_DEBUG ? "debuginfo" : "executable", q->id, NULL,
 	};
 	uint64_t begin = now_ns(), took;
-	uint64_t patience = d->ask_ns < d->left_ns ? d->ask_ns : d->left_ns;
+	uint64_t patience = share(q->by, d->left_ns, q->by->ns);
 	struct vmp_child c;
 	char said[1024];
 	int err, done, status;
 
+	if (patience > d->ask_ns)
+		patience = d->ask_ns;
 	err = vmp_child_start(&c, argv, d->bytes);
 	if (err) {
 		tell_failure(d, strerror(-err));
@@ -188,6 +209,7 @@ static enum vmp_debuginfod_answer run(struct vmp_debuginfod *d, struct question 
 	status = vmp_child_end(&c, done);
 	took = now_ns() - begin;
 	d->left_ns -= took < d->left_ns ? took : d->left_ns;
+	q->by->ns += took;
 	return done ? judge(d, q, status, said) : VMP_DEBUGINFOD_SLOW;
 }
 
@@ -204,10 +226,22 @@ static void tell_urls(struct vmp_debuginfod *d)
 
 static enum vmp_debuginfod_answer ask(struct vmp_debuginfod *d, struct question *q)
 {
-	if (d->absent || !d->left_ns || d->paths.nr > VMP_DEBUGINFOD_FILES)
+	if (d->absent || !share(q->by, d->left_ns, q->by->ns) || !share(q->by, VMP_DEBUGINFOD_FILES - d->asked, q->by->files))
 		return VMP_DEBUGINFOD_UNASKED;
+	d->asked++;
+	q->by->files++;
 	tell_urls(d);
 	return run(d, q);
+}
+
+static struct asker *asker_of(struct vmp_debuginfod *d, uint32_t vm)
+{
+	uint32_t i;
+
+	for (i = 0; i < d->askers.nr; i++)
+		if (d->askers.v[i].vm == vm)
+			return &d->askers.v[i];
+	return vmp_vec_push(&d->askers, (struct asker){ .vm = vm }) ? NULL : &d->askers.v[i];
 }
 
 /* Ask for it, and keep the answer */
@@ -224,15 +258,17 @@ static int learn(struct vmp_debuginfod *d, struct question *q, uint64_t sum)
 	return vmp_hash_set(&d->known, sum, d->paths.nr - 1);
 }
 
-int vmp_debuginfod_find(struct vmp_debuginfod *d, enum vmp_debuginfod_kind kind, const uint8_t *build_id,
-			size_t len, const char *name, char *path, size_t size)
+int vmp_debuginfod_find(struct vmp_debuginfod *d, uint32_t vm, enum vmp_debuginfod_kind kind,
+			const uint8_t *build_id, size_t len, const char *name, char *path, size_t size)
 {
-	struct question q = { .kind = kind, .name = name };
+	struct question q = { .kind = kind, .by = asker_of(d, vm), .name = name };
 	uint8_t id[1 + VMP_BUILD_ID_BYTES] = { (uint8_t)kind };
 	uint32_t *n;
 	uint64_t sum;
 	int err;
 
+	if (!q.by)
+		return -ENOMEM;
 	if (!len || len > VMP_BUILD_ID_BYTES)
 		return -ENOENT;
 	memcpy(id + 1, build_id, len);

@@ -5,7 +5,8 @@
  * debuginfod-find (elfutils) does it, in a process of its own that is bounded
  * in time and in what it writes; it keeps what it fetched in its own cache, as
  * the user who called.  All questions of a command share one budget: when it
- * is used up nothing more is asked for.  Each file is asked for once.
+ * is used up nothing more is asked for.  For the files of a VM, which may tell of
+ * any, no more of it is spent than is left for all others.  Each file is asked for once.
  */
 #ifndef VMP_DEBUGINFOD_H
 #define VMP_DEBUGINFOD_H
@@ -14,8 +15,8 @@
 #include <stdint.h>
 
 #define VMP_DEBUGINFOD_ASK_NS	20000000000ULL	/* for one file */
-#define VMP_DEBUGINFOD_ALL_NS	60000000000ULL	/* for all files */
-#define VMP_DEBUGINFOD_FILES	256		/* that are asked for */
+#define VMP_DEBUGINFOD_ALL_NS	120000000000ULL	/* for all files */
+#define VMP_DEBUGINFOD_FILES	512		/* that are asked for */
 #define VMP_DEBUGINFOD_BYTES	(512ULL << 20)	/* of one file */
 
 enum vmp_debuginfod_kind {
@@ -47,12 +48,13 @@ void vmp_debuginfod_budget(struct vmp_debuginfod *d, uint64_t ask_ns, uint64_t a
 
 /**
  * vmp_debuginfod_find() - Have a file fetched, unless it was before; says so.
+ * @vm:   Whose it is, 0: the host's.
  * @name: What the user knows the file by.
  * @path: Where it lies; who reads it checks its build-id.
  * Return: 0, -ENOENT (see the counts), -ENOMEM.
  */
-int vmp_debuginfod_find(struct vmp_debuginfod *d, enum vmp_debuginfod_kind kind, const uint8_t *build_id,
-			size_t len, const char *name, char *path, size_t size);
+int vmp_debuginfod_find(struct vmp_debuginfod *d, uint32_t vm, enum vmp_debuginfod_kind kind,
+			const uint8_t *build_id, size_t len, const char *name, char *path, size_t size);
 
 /** vmp_debuginfod_key() - "got" */
 const char *vmp_debuginfod_key(enum vmp_debuginfod_answer answer);

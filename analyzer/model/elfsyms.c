@@ -290,7 +290,7 @@ static int find_debug(struct vmp_elf *e, const struct vmp_elf_place *place)
 		      vmp_elfdebug_find(f, VMP_BELOW_HOST, place->path, place->name, &e->debug);
 	if (err != -ENOENT || !place->server || !f->build_id_len || !(place->lines || (e->stripped && !e->mini.elf)))
 		return err;
-	err = vmp_debuginfod_find(place->server, VMP_DEBUGINFOD_DEBUG, f->build_id, f->build_id_len, place->name,
+	err = vmp_debuginfod_find(place->server, place->vm, VMP_DEBUGINFOD_DEBUG, f->build_id, f->build_id_len, place->name,
 				  path, sizeof(path));
 	return err ? -ENOENT : vmp_elfdebug_open(f, path, &e->debug);
 }

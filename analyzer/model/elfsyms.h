@@ -25,6 +25,7 @@ struct vmp_elf_place {
 	const char *name;	/* where the file lies on its own machine */
 	int sysroot;		/* folder with that machine's files, VMP_BELOW_HOST: none */
 	struct vmp_debuginfod *server;	/* to be asked for a debug file that is nowhere; NULL */
+	uint32_t vm;		/* whose it is, 0: the host's */
 	int lines;		/* not only for names: for source lines, too */
 	struct vmp_unpack *unpack;	/* what may be unpacked; outlives the file; NULL: it is the user's own */
 	const uint8_t *build_id;	/* that the file must have */

@@ -328,7 +328,7 @@ int vmp_resolve_guest_user(struct vmp_model *m, struct vmp_machine *vm, uint32_t
 		return set(m, p, VMP_WHY_ANON, "[anonymous code]", "[anon]");
 	f = &vm->files.v[map->file];
 	if (!f->elf) {
-		err = vmp_seek_guest(m->seek, f, vmp_model_name(m, f->path), !!m->detail, &e);
+		err = vmp_seek_guest(m->seek, vm->vm, f, vmp_model_name(m, f->path), !!m->detail, &e);
 		err = keep_object(m, err, e, &f->elf);
 		if (err)
 			return err;

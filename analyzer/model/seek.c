@@ -59,6 +59,13 @@ const char *vmp_seek_asked(const struct vmp_seek *s, char *buf, size_t size)
 	return buf;
 }
 
+const char *vmp_seek_unread(const struct vmp_seek *s, char *buf, size_t size)
+{
+	const struct vmp_unpack all = s ? vmp_unpacks_sum(&s->unpack) : (struct vmp_unpack){ 0 };
+
+	return vmp_unpack_unread(&all, buf, size);
+}
+
 /* One file that is looked for */
 struct search {
 	struct vmp_seek *s;
@@ -160,15 +167,16 @@ static int on_server(struct search *q, struct vmp_elf **e)
 
 	if (!q->place.server || !q->f->build_id_len || *q->place.name != '/')
 		return -ENOENT;
-	err = vmp_debuginfod_find(q->place.server, VMP_DEBUGINFOD_PROGRAM, q->f->build_id, q->f->build_id_len,
-				  q->place.name, path, sizeof(path));
+	err = vmp_debuginfod_find(q->place.server, q->place.vm, VMP_DEBUGINFOD_PROGRAM, q->f->build_id,
+				  q->f->build_id_len, q->place.name, path, sizeof(path));
 	if (err)
 		return err;
 	q->place.path = path;
 	return vmp_elf_open_place(e, &q->place);
 }
 
-int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *name, int lines, struct vmp_elf **e)
+int vmp_seek_guest(struct vmp_seek *s, uint32_t vm, const struct vmp_file *f, const char *name, int lines,
+		   struct vmp_elf **e)
 {
 	static int (*const ways[])(struct search *q, struct vmp_elf **e) = {
 		in_sysroot, in_cache, on_host, on_server,
@@ -176,8 +184,8 @@ int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *nam
 	struct search q = {
 		.s = s, .f = f, .place = {
 			.name = name, .sysroot = s ? s->sysroot : VMP_BELOW_HOST,
-			.server = s ? s->server : NULL, .lines = lines, .unpack = s ? &s->unpack : NULL,
-			.build_id = f->build_id, .build_id_len = f->build_id_len,
+			.server = s ? s->server : NULL, .vm = vm, .lines = lines,
+			.unpack = s ? vmp_unpacks_of(&s->unpack, vm) : NULL, .build_id = f->build_id, .build_id_len = f->build_id_len,
 		},
 	};
 	int err = -ENOENT;
@@ -194,7 +202,7 @@ int vmp_seek_host(struct vmp_seek *s, const char *path, const uint8_t *id, size_
 {
 	const struct vmp_elf_place place = {
 		.folder = VMP_BELOW_HOST, .path = path, .name = path, .sysroot = VMP_BELOW_HOST,
-		.server = s ? s->server : NULL, .lines = lines, .unpack = s ? &s->unpack : NULL,
+		.server = s ? s->server : NULL, .lines = lines, .unpack = s ? vmp_unpacks_of(&s->unpack, 0) : NULL,
 		.build_id = id, .build_id_len = id_len,
 	};
 

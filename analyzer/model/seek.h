@@ -32,7 +32,7 @@ struct vmp_seek {
 	int sysroot;			/* of vmp_below_folder(), VMP_BELOW_HOST: none */
 	struct vmp_debuginfod *server;	/* NULL: none is asked */
 	uint64_t sought[VMP_SOUGHT_NR];
-	struct vmp_unpack unpack;
+	struct vmp_unpacks unpack;
 };
 
 /** vmp_sought_key() - "other_build" */
@@ -44,14 +44,19 @@ const char *vmp_seek_below(const struct vmp_seek *s, char *buf, size_t size);
 /** vmp_seek_asked() - The same of servers: "debuginfod: 2 files had". */
 const char *vmp_seek_asked(const struct vmp_seek *s, char *buf, size_t size);
 
+/** vmp_seek_unread() - "debugging information: 2 files too large to be read"; "" all was read. @s: may be NULL. */
+const char *vmp_seek_unread(const struct vmp_seek *s, char *buf, size_t size);
+
 /**
  * vmp_seek_guest() - Open a guest's file.
  * @s:     NULL: look in the cache and among the host's files.
+ * @vm:    The guest's id: none can take what others' files need of unpacked bytes, and of servers' time.
  * @name:  Its path in the guest.
  * @lines: Debug files are wanted for source lines, too.
  * Return: 0, -ENOMEM, or why it is nowhere.
  */
-int vmp_seek_guest(struct vmp_seek *s, const struct vmp_file *f, const char *name, int lines, struct vmp_elf **e);
+int vmp_seek_guest(struct vmp_seek *s, uint32_t vm, const struct vmp_file *f, const char *name, int lines,
+		   struct vmp_elf **e);
 
 /**
  * vmp_seek_host() - Open a file of the host's own; only its debug file is looked for elsewhere.

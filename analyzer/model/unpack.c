@@ -56,7 +56,7 @@ const char *vmp_unpack_unread(const struct vmp_unpack *u, char *buf, size_t size
 	int i;
 
 	*buf = 0;
-	for (i = 0; u && i < VMP_UNREAD_NR; i++) {
+	for (i = 0; i < VMP_UNREAD_NR; i++) {
 		if (u->unread[i])
 			snprintf(buf + n, size - n, "%s%" PRIu64 "%s %s", n ? ", " : "debugging information: ",
 				 u->unread[i], n ? "" : u->unread[i] == 1 ? " file" : " files", unread[i].text);
@@ -71,13 +71,42 @@ void vmp_unpack_tell(struct vmp_unpack *u, int err)
 		u->unread[err == -EFBIG ? VMP_UNREAD_LARGE : VMP_UNREAD_BROKEN]++;
 }
 
+struct vmp_unpack *vmp_unpacks_of(struct vmp_unpacks *all, uint32_t vm)
+{
+	unsigned int i;
+
+	for (i = 0; i < all->nr; i++)
+		if (all->of[i].vm == vm)
+			return &all->of[i];
+	if (i == VMP_UNPACK_OWNERS)
+		return &all->of[i - 1];
+	all->of[i] = (struct vmp_unpack){ .vm = vm, .all = all };
+	return &all->of[all->nr++];
+}
+
+struct vmp_unpack vmp_unpacks_sum(const struct vmp_unpacks *all)
+{
+	struct vmp_unpack sum = { 0 };
+	unsigned int i, j;
+
+	for (i = 0; i < all->nr; i++) {
+		sum.held += all->of[i].held;
+		for (j = 0; j < VMP_UNREAD_NR; j++)
+			sum.unread[j] += all->of[i].unread[j];
+	}
+	return sum;
+}
+
 uint64_t vmp_unpack_room(const struct vmp_unpack *u)
 {
-	uint64_t left;
+	uint64_t held, left;
 
 	if (!u)
 		return VMP_UNPACK_OWN;
-	left = u->held < VMP_UNPACK_ALL ? VMP_UNPACK_ALL - u->held : 0;
+	held = u->all ? vmp_unpacks_sum(u->all).held : u->held;
+	left = held < VMP_UNPACK_ALL ? VMP_UNPACK_ALL - held : 0;
+	if (u->vm)
+		left = left > u->held ? (left - u->held) / 2 : 0;
 	return left < VMP_UNPACK_FILE ? left : VMP_UNPACK_FILE;
 }
 

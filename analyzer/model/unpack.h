@@ -19,7 +19,7 @@
  */
 #define VMP_UNPACK_FILE	(256ULL << 20)
 /* All files of a command together: with the rest of it this stays below a GiB. */
-#define VMP_UNPACK_ALL	(512ULL << 20)
+#define VMP_UNPACK_ALL	(768ULL << 20)
 /* A file that the user named himself, such as a vmlinux */
 #define VMP_UNPACK_OWN	(1ULL << 30)
 
@@ -30,16 +30,35 @@ enum vmp_unread {
 	VMP_UNREAD_NR
 };
 
-/* For all files of a command; zeroed at first */
+#define VMP_UNPACK_OWNERS	256
+
+/* Of the files of one VM, or of the host; zeroed at first */
 struct vmp_unpack {
 	uint64_t held;			/* bytes that are unpacked now */
 	uint64_t unread[VMP_UNREAD_NR];	/* files */
+	uint32_t vm;			/* 0: the host's */
+	const struct vmp_unpacks *all;	/* with the others', NULL: there are none */
 };
+
+/*
+ * All files of a command; zeroed at first.  A VM never holds more than it leaves for all others: the first may
+ * have half of all, the next a quarter.  So none can take what the files of another, or of the host, need.
+ */
+struct vmp_unpacks {
+	struct vmp_unpack of[VMP_UNPACK_OWNERS];	/* if there are more, the last is of all those */
+	unsigned int nr;
+};
+
+/** vmp_unpacks_of() - The files of a VM, 0: of the host.  Lives as long as @all. */
+struct vmp_unpack *vmp_unpacks_of(struct vmp_unpacks *all, uint32_t vm);
+
+/** vmp_unpacks_sum() - All of them. */
+struct vmp_unpack vmp_unpacks_sum(const struct vmp_unpacks *all);
 
 /** vmp_unread_key() - "too_large" */
 const char *vmp_unread_key(enum vmp_unread why);
 
-/** vmp_unpack_unread() - "debugging information: 2 files too large to be read"; "" all was read. @u: may be NULL. */
+/** vmp_unpack_unread() - "debugging information: 2 files too large to be read"; "" all was read. */
 const char *vmp_unpack_unread(const struct vmp_unpack *u, char *buf, size_t size);
 
 /** vmp_unpack_tell() - Count a file by what became of it; only -EFBIG and -EBADMSG are counted. @u: may be NULL. */

@@ -150,11 +150,12 @@ static void files(FILE *out, const struct vmp_model *m)
 {
 	static const struct vmp_seek none = { .sysroot = VMP_BELOW_HOST };
 	const struct vmp_seek *s = m->seek ? m->seek : &none;
+	const struct vmp_unpack all = vmp_unpacks_sum(&s->unpack);
 	uint64_t unread = 0;
 	int i;
 
 	for (i = 0; i < VMP_UNREAD_NR; i++)
-		unread += s->unpack.unread[i];
+		unread += all.unread[i];
 	if (s->sysroot == VMP_BELOW_HOST && !s->server && !unread && !m->host_others)
 		return;
 	fputs(",\n", out);
@@ -171,7 +172,7 @@ static void files(FILE *out, const struct vmp_model *m)
 								 vmp_debuginfod_count(s->server, i) : 0);
 	fputs(",\"unread\":{", out);
 	for (i = 0; i < VMP_UNREAD_NR; i++)
-		(i + 1 < VMP_UNREAD_NR ? number : last)(out, vmp_unread_key(i), s->unpack.unread[i]);
+		(i + 1 < VMP_UNREAD_NR ? number : last)(out, vmp_unread_key(i), all.unread[i]);
 	fputc('}', out);
 }
 

@@ -280,7 +280,7 @@ static void files(struct notes *n, const struct vmp_model *m)
 		note(n, "%s", line);
 	if (*vmp_seek_asked(s, line, sizeof(line)))
 		note(n, "%s", line);
-	if (s && *vmp_unpack_unread(&s->unpack, line, sizeof(line)))
+	if (*vmp_seek_unread(s, line, sizeof(line)))
 		note(n, "%s", line);
 	if (m->host_others)
 		note(n, "%" PRIu32 " of the host's own files %s of another build now than when %s ran, or gone: code there has no names",

@@ -614,7 +614,7 @@ static long peak_mib(void)
 static void test_bomb(void **state)
 {
 	struct vmp_unpack u = { 0 };
-	struct vmp_elf *e[4];
+	struct vmp_elf *e[5];
 	char line[128];
 	uint64_t bias;
 	int i;
@@ -633,43 +633,86 @@ static void test_bomb(void **state)
 	assert_in_range(peak_mib(), 1, 500);
 
 	/* all files together have a bound, too; what is closed does not count */
-	make_bomb(".debug_str", 200, "zlib-gabi");
-	for (i = 0; i < 4; i++)
+	make_bomb(".debug_str", 250, "zlib-gabi");
+	for (i = 0; i < 5; i++)
 		e[i] = opened(&u);
 	assert_non_null(vmp_elf_dwarf(e[0], &bias));
 	assert_non_null(vmp_elf_dwarf(e[1], &bias));
-	assert_null(vmp_elf_dwarf(e[2], &bias));
+	assert_non_null(vmp_elf_dwarf(e[2], &bias));
+	assert_null(vmp_elf_dwarf(e[3], &bias));
 	assert_string_equal(vmp_unpack_unread(&u, line, sizeof(line)), "debugging information: 1 file too large to be read");
 	vmp_elf_close(e[0]);
-	assert_non_null(vmp_elf_dwarf(e[3], &bias));
+	assert_non_null(vmp_elf_dwarf(e[4], &bias));
 	assert_int_equal(u.unread[VMP_UNREAD_LARGE], 1);
-	for (i = 1; i < 4; i++)
+	for (i = 1; i < 5; i++)
 		vmp_elf_close(e[i]);
 	assert_int_equal(u.held, 0);
 	assert_in_range(peak_mib(), 1, 1023);
+}
+
+/* The library has mini-debuginfo that unpacks to 100 MB.  Return: a function that is in it alone */
+static uint64_t make_mini_bomb(void)
+{
+	uint64_t hidden;
+
+	compile("");
+	hidden = nm("hidden");
+	sh("objcopy --only-keep-debug lib.so full && echo hidden > keep && objcopy -S --keep-symbols=keep full mini && strip lib.so &&"
+	   "(cat mini && head -c 100000000 /dev/zero) | xz -0 > large && objcopy --add-section .gnu_debugdata=large lib.so");
+	return hidden;
 }
 
 /* Mini-debuginfo of many files has the same bound. */
 static void test_mini_bombs(void **state)
 {
 	struct vmp_unpack u = { 0 };
-	struct vmp_elf *e[6];
+	struct vmp_elf *e[9];
 	uint64_t hidden;
 	int i;
 
 	(void)state;
-	compile("");
-	hidden = nm("hidden");
-	sh("objcopy --only-keep-debug lib.so full && echo hidden > keep && objcopy -S --keep-symbols=keep full mini && strip lib.so &&"
-	   "(cat mini && head -c 100000000 /dev/zero) | xz -0 > large && objcopy --add-section .gnu_debugdata=large lib.so");
-	for (i = 0; i < 6; i++) {
+	hidden = make_mini_bomb();
+	for (i = 0; i < 9; i++) {
 		e[i] = opened(&u);
-		assert_string_equal(vmp_elf_symbol(e[i], hidden)->name, i < 5 ? "hidden" : unnamed(hidden));
+		assert_string_equal(vmp_elf_symbol(e[i], hidden)->name, i < 8 ? "hidden" : unnamed(hidden));
 	}
 	assert_int_equal(u.unread[VMP_UNREAD_LARGE], 1);
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 9; i++)
 		vmp_elf_close(e[i]);
 	assert_int_equal(u.held, 0);
+}
+
+/* A guest's never take all: there is room for those of the next, and of the host. */
+static void test_bombs_of_one_guest(void **state)
+{
+	static const struct {
+		uint32_t vm;
+		int files;	/* of 100 MB that have room; one more has not */
+	} in_turn[] = { { 7, 4 }, { 8, 2 }, { 0, 2 } };
+	struct vmp_unpacks all = { .nr = 0 };
+	struct vmp_unpack *u, sum;
+	struct vmp_elf *e[11];
+	unsigned int i, n = 0;
+	uint64_t hidden;
+	int j;
+
+	(void)state;
+	hidden = make_mini_bomb();
+	for (i = 0; i < 3; i++) {
+		u = vmp_unpacks_of(&all, in_turn[i].vm);
+		for (j = 0; j <= in_turn[i].files; j++, n++) {
+			e[n] = opened(u);
+			assert_string_equal(vmp_elf_symbol(e[n], hidden)->name, j < in_turn[i].files ? "hidden" : unnamed(hidden));
+		}
+		assert_int_equal(u->unread[VMP_UNREAD_LARGE], 1);
+	}
+	sum = vmp_unpacks_sum(&all);
+	assert_int_equal(sum.unread[VMP_UNREAD_LARGE], 3);
+	assert_ptr_equal(vmp_unpacks_of(&all, 7), &all.of[0]);
+	while (n)
+		vmp_elf_close(e[--n]);
+	sum = vmp_unpacks_sum(&all);
+	assert_int_equal(sum.held, 0);
 }
 
 /* Sections that nobody packs say that they are packed, and of what size: nothing is unpacked. */
@@ -922,7 +965,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_mini), T(test_by_build_id), T(test_beside), T(test_by_link), T(test_moved),
 		T(test_stubs), T(test_ifunc), T(test_ifunc_static), T(test_frames), T(test_packed), T(test_packed_badly),
-		T(test_bomb), T(test_mini_bombs), T(test_all_packed), T(test_other_files), T(test_details),
+		T(test_bomb), T(test_mini_bombs), T(test_bombs_of_one_guest), T(test_all_packed), T(test_other_files), T(test_details),
 		T(test_unknown),
 	};
 

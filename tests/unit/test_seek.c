@@ -74,7 +74,7 @@ static int look(const char *name)
 {
 	struct vmp_file f = of_guest();
 	struct vmp_elf *e;
-	int err = vmp_seek_guest(&seek, &f, name, 0, &e), ret;
+	int err = vmp_seek_guest(&seek, 1, &f, name, 0, &e), ret;
 
 	if (err)
 		return err;
@@ -175,18 +175,18 @@ static void test_on_host(void **state)
 	char own[160];
 
 	(void)state;
-	assert_int_equal(vmp_seek_guest(NULL, &f, "/usr/lib/lib.so", 0, &e), -ENOENT);
+	assert_int_equal(vmp_seek_guest(NULL, 1, &f, "/usr/lib/lib.so", 0, &e), -ENOENT);
 	sh("mkdir -p none/.build-id/ab && cp lib.so none/.build-id/ab/cdef0102030405");
-	assert_int_equal(vmp_seek_guest(NULL, &f, "/usr/lib/lib.so", 0, &e), 0);
+	assert_int_equal(vmp_seek_guest(NULL, 1, &f, "/usr/lib/lib.so", 0, &e), 0);
 	assert_true(has(e, "hidden"));
 	vmp_elf_close(e);
 	sh("cp other.so none/.build-id/ab/cdef0102030405");
-	assert_int_equal(vmp_seek_guest(NULL, &f, "/usr/lib/lib.so", 0, &e), -ENOENT);
+	assert_int_equal(vmp_seek_guest(NULL, 1, &f, "/usr/lib/lib.so", 0, &e), -ENOENT);
 	/* the host's own file of that name is nobody's */
 	sh("cp lib.so own.so");
 	snprintf(f.key, sizeof(f.key), "%s", "");
 	snprintf(own, sizeof(own), "%s/own.so", dir);
-	assert_int_equal(vmp_seek_guest(NULL, &f, own, 0, &e), -ENOENT);
+	assert_int_equal(vmp_seek_guest(NULL, 1, &f, own, 0, &e), -ENOENT);
 }
 
 /* -------------------------------------------------------------- refusals */
@@ -212,7 +212,7 @@ static void test_unfit(void **state)
 	is_refused("/usr/lib/lib.so", VMP_SOUGHT_UNFIT);
 	sh("cp lib.so root/usr/lib/lib.so");
 	f.build_id_len = 0;
-	assert_true(vmp_seek_guest(&seek, &f, "/usr/lib/lib.so", 0, &e) < 0);
+	assert_true(vmp_seek_guest(&seek, 1, &f, "/usr/lib/lib.so", 0, &e) < 0);
 	assert_int_equal(cause(), VMP_SOUGHT_NO_ID);
 	/* what lies in no file is not looked for */
 	assert_int_equal(look("[vdso]"), -ENOENT);
