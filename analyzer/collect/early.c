@@ -4,10 +4,13 @@
 
 #include <string.h>
 
+#include "collect/session.h"
+
 void vmp_early_init(struct vmp_vm *vm)
 {
 	vmp_fetch_init(&vm->early);
 	vm->early.rate_bytes = vm->early.burst_bytes = VMP_EARLY_RATE_BYTES;
+	vm->early.cache_room = vm->session ? &vm->session->early_room : NULL;
 	vm->early.debug_listed = 1;	/* of what was stripped, where a debug file might be is not asked */
 }
 

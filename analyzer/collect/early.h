@@ -12,6 +12,7 @@
 #include "collect/vm.h"
 
 #define VMP_EARLY_SUM_BYTES	(128ULL << 20)	/* of one guest and session */
+#define VMP_EARLY_ALL_BYTES	(1ULL << 30)	/* of all guests of a session, so that the cache has room for what is fetched at its end */
 #define VMP_EARLY_RATE_BYTES	(2ULL << 20)	/* of one guest in a second */
 
 /** vmp_early_init() - Nothing is to be fetched. */

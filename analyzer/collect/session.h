@@ -75,7 +75,8 @@ struct vmp_session {
 	uint8_t *scratch;	/* VMP_SCRATCH_BYTES, for draining */
 
 	struct vmp_kcopy kcopy;	/* the host's kernel's code */
-	uint64_t cache_room;	/* bytes that the object cache may still take */
+	uint64_t early_room;	/* bytes that may still be fetched while it samples */
+	uint64_t cache_room;	/* bytes that the object cache may still take, at the end */
 	uint64_t samples;	/* records of that kind that were stored */
 	struct vmp_branches {
 		uint64_t samples;	/* with branches */

@@ -460,6 +460,7 @@ int vmp_session_setup(struct vmp_session *s)
 {
 	int i, err, swept;
 
+	s->early_room = VMP_EARLY_ALL_BYTES;
 	swept = vmp_sweep_leftovers(time(NULL));
 	if (swept)
 		vmp_info("removed %d unfinished files of sessions that were killed", swept);
