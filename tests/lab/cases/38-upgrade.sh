@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 40
+plan 44
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -31,6 +31,8 @@ rm -f $f
 agent_is() { vmprof status --json | jq -r ".domains[0].agent.$1"; }
 # heard GREETINGS - more than so many were heard, the last one of an agent that runs
 heard() { [ "$(agent_is hellos)" -gt "$1" ] && [ "$(agent_is state)" = running ]; }
+# owner - of the agent's port
+owner() { in_guest 'stat -L -c %U /dev/virtio-ports/org.vmprof.agent.0'; }
 # run_as NAME - a program that works, under a name of its own
 run_as() { in_guest "cp /usr/bin/sha256sum /tmp/$1; timeout 4 /tmp/$1 /dev/zero; rm /tmp/$1"; }
 ok "a session begins" vmprof start --domain web04 --period 500us --output $f
@@ -62,7 +64,9 @@ at_least "... and behind it" "$(of after)" 100
 never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 is "the report says that the agent went on without its module" "$(case_json .domains[0].agent.went_on_without_module)" true
 is "no sample was lost" "$(case_json .losses.driver.total)" 0
+is "the port is the agent's" "$(owner)" vmprof-agent
 ok "erase the agent" in_guest rpm -e $agent
+is "... the port is root's again" "$(owner)" root
 state > /run/lab/after.txt
 is "... nothing is left: no file, no user" "$(diff /run/lab/before.txt /run/lab/after.txt | grep '^[<>]' | grep -v '/etc/[a-z]*-$')" ""
 undisturbed "... nothing else was ended"
@@ -81,9 +85,11 @@ fails "dpkg wants the kernel's package" in_guest "dpkg -i /root/deb/*.deb"
 ok "dpkg -i without it" in_guest "dpkg --force-depends -i /root/deb/*.deb"
 ok "... the agent runs" lab_wait 30 active
 is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
+is "... the port is its user's" "$(owner)" vmprof-agent
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
 ok "dpkg --purge" in_guest dpkg --purge "$prebuilt" $agent
+is "... the port is root's again" "$(owner)" root
 fails "... no module of theirs is loaded" loaded
 undisturbed "... nothing else was ended"
 state > /run/lab/after.txt
