@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest without an agent; an agent that is killed and comes back within a session; how seldom processes wake it.
 . /src/tests/lab/cases/common.sh
-plan 33
+plan 34
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -81,7 +81,8 @@ before=$(woken)
 lab_ssh web01 'for i in $(seq 20); do /usr/bin/true; sleep 0.5; done'
 after=$(woken)
 echo "# some 40 processes in 10 s woke the agent $((after - before)) times"
-at_most "40 processes in 10 s wake it seldom" $((after - before)) 120
+at_least "40 processes in 10 s wake it" $((after - before)) 1
+at_most "... but seldom" $((after - before)) 120
 lab_ssh web01 'cp /opt/burn/burn-a /tmp/over; for i in 1 2 3 4 5; do
 	/tmp/over 60; cat /opt/burn/burn-b > /tmp/over; /tmp/over 60; cat /opt/burn/burn-a > /tmp/over; done; rm /tmp/over'
 vmprof stop > /dev/null 2>&1

@@ -61,9 +61,9 @@ run_named web01 burn-b
 ok "stop" vmprof stop
 case_report $f || bail "report"
 at_least "before: burn-a in its function" "$(named $source burn-a)" 50
-is "... and nothing of what came after" "$(named $source burn-b)" 0
+never "... and nothing of what came after" "$(named $source burn-b)"
 at_least "after: burn-b in its function" "$(named $(qemu web01) burn-b)" 50
-is "... and nothing of what was before" "$(named $(qemu web01) burn-a)" 0
+never "... and nothing of what was before" "$(named $(qemu web01) burn-a)"
 is "which of its tasks runs is looked for there, too" "$(case_json ".domains[] | select(.vm == $(qemu web01)).tasks.state")" on
 at_most "its clock is the one that was restored, not what its vCPUs had before they ran" \
 	"$(case_json ".domains[] | select(.vm == $(qemu web01)).clock.error_us")" 100
@@ -107,9 +107,9 @@ run_named web01 burn-a
 vmprof stop > /dev/null 2>&1
 case_report $f || bail "report"
 at_least "before: burn-b in its function" "$(named $source burn-b)" 50
-is "... and nothing of what came after" "$(named $source burn-a)" 0
+never "... and nothing of what came after" "$(named $source burn-a)"
 at_least "after: burn-a in its function" "$(named $(qemu web01) burn-a)" 50
-is "... and nothing of what was before" "$(named $(qemu web01) burn-b)" 0
+never "... and nothing of what was before" "$(named $(qemu web01) burn-b)"
 is "which of its tasks runs is looked for there, too" "$(case_json ".domains[] | select(.vm == $(qemu web01)).tasks.state")" on
 at_most "its clock is the one that was restored" "$(case_json ".domains[] | select(.vm == $(qemu web01)).clock.error_us")" 100
 never "no sample is in code that its process has not mapped" "$(case_wrong_process)"

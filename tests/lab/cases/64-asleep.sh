@@ -47,10 +47,10 @@ case_report $f || bail "report"
 at_least "before: a program in its function" "$(worked awake burn-a)" 50
 at_least "one that went through the sleep" "$(worked through burn-a)" 50
 at_least "one that began behind it" "$(worked woken burn-b)" 50
-is "none in another one's" "$(($(worked awake burn-b) + $(worked through burn-b) + $(worked woken burn-a)))" 0
+never "none in another one's" "$(($(worked awake burn-b) + $(worked through burn-b) + $(worked woken burn-a)))"
 at_least "short processes behind it have names" "$(case_json '[.domains[0].rows[] | select(.process == "ls") | .samples] | add // 0')" 50
 is "one boot" "$(case_json '.domains[0].agent.boots')" 1
-is "no event was lost" "$(case_events_lost)" 0
+never "no event was lost" "$(case_events_lost)"
 at_most "processes whose list of mappings was in use, and left out" "$(case_json '.domains[0].agent.lost.maps_busy')" 2
 
 lab_guest_destroy web03

@@ -31,12 +31,12 @@ vmprof report --limit 16 $f 2>&1 | sed 's/^/# /'
 of() { case_json "[.domains[0].rows[] | select(.process == \"$1\" and .function == \"$2\") | .samples] | add // 0"; }
 at_least "99 % of guest samples have a process" "$(case_json '.totals.resolved_process * 100 / .totals.guest_samples')" 99
 at_least "... and a function" "$(case_json '.totals.resolved * 100 / .totals.guest_samples')" 99
-at_least "... and a thread" "$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 95
+at_least "95 % of them have a thread" "$(case_json '(.domains[0].tasks | .same + .kernel_thread + .task_only) * 100 / .totals.guest_samples')" 95
 at_least "code above 47 bits has its names" "$(of jit high_heavy)" 300
 at_least "burn-a in its function" "$(of burn-a burn_a_work)" 50
 at_least "burn-b in its function" "$(of burn-b burn_b_work)" 50
-is "none in the other one's" "$(($(of burn-a burn_b_work) + $(of burn-b burn_a_work)))" 0
-is "no sample is in code that its process has not mapped" "$(case_wrong_process)" 0
+never "none in the other one's" "$(($(of burn-a burn_b_work) + $(of burn-b burn_a_work)))"
+never "no sample is in code that its process has not mapped" "$(case_wrong_process)"
 is "nothing was lost" "$(case_json .losses.driver.total)$(case_agent_lost)" 00
 
 vmprof blocks --json $f > /run/lab/blocks.json
