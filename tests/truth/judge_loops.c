@@ -20,7 +20,7 @@
 #define OFF		0.03	/* of a figure, that is no fault */
 #define ERRORS		6	/* and so many standard errors: one in 2,000 by chance, for eight groups (t, 7) */
 #define LOOPS		12	/* are judged, the hottest ones */
-#define LOOPS_MIN	2	/* have to be, and have to be known to ... (gzip and sha256sum have few that can be told) */
+#define LOOPS_MIN	2	/* have to be, and have to be known to ..., and the cycles of as many (gzip and sha256sum have few that can be told) */
 #define SURE		0.1	/* ... so much of their trips */
 #define MEAN_OFF	0.02	/* of the trips of these together, or of their cycles, by the weight of their errors: no fault ... */
 #define MEAN_ERRORS	3.5	/* ... and so many standard errors: one in 2,000 by chance */
@@ -172,12 +172,12 @@ static const char *together_text(const struct known *k, char *buf, size_t size)
 	return buf;
 }
 
-static void tally_verdict(const struct tally *t)
+static void tally_verdict(const struct tally *t, int paired)
 {
 	const struct known *k = &t->trips, *c = &t->cycles;
 	char trips[64], cycles[64];
 
-	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && k->nr >= LOOPS_MIN && !t->bad && !t->open && !is_known_off(k) && !is_known_off(c),
+	verdict(t->judged >= LOOPS_MIN && t->judged >= t->dashes && k->nr >= LOOPS_MIN && (!paired || c->nr >= LOOPS_MIN) && !t->bad && !t->open && !is_known_off(k) && !is_known_off(c),
 		"loops have their exact trips and cycles",
 		"of the %" PRIu32 " hottest loops (wanted %d) %" PRIu32 " are more than %g %% and %d standard errors off, in trips, in iterations or in the cycles of one; trips of %" PRIu32 " within %g %%, %.2f %% off in the mean; %" PRIu32 " are known to %g %%, these together %s; cycles of %" PRIu32 ", these %s; of %" PRIu32 " not all that leads there was seen; %" PRIu32 " others have no figure, %" PRIu32 " cannot be told",
 		t->judged, LOOPS_MIN, t->bad, 100 * OFF, ERRORS, t->close, 100 * OFF, t->judged ? 100 * t->off / t->judged : 0,
@@ -192,7 +192,7 @@ static int hotter(const void *pa, const void *pb)
 	return a->samples > b->samples ? -1 : a->samples < b->samples;
 }
 
-int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e)
+int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, int paired)
 {
 	struct vmp_loops *loops;
 	struct tally t = { 0 };
@@ -227,7 +227,7 @@ int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct 
 		       exact.cycles / exact.iterations, l->cycles, l->cycles_error, h->addr, l->end, vmp_text(function, sizeof(function), name, strlen(name)));
 		tally_loop(&t, l, &exact);
 	}
-	tally_verdict(&t);
+	tally_verdict(&t, paired);
 	vmp_loops_destroy(loops);
 	return 0;
 }

@@ -9,10 +9,11 @@
 /**
  * judge_loops() - Iterations and trips of the hottest loops of user code, by vmprof loops beside the emulator's.
  * @e: With groups.
+ * @paired: Instructions were sampled, too: then the cycles of an iteration are known as well as trips are.
  *
  * Of loops that only direct branches lead around, and none into the middle: there the emulator's counts of branches tell.
  * Return: 0 or -ENOMEM.
  */
-int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e);
+int judge_loops(const struct pieces *p, const struct vmp_model *m, const struct vmp_estimates *e, int paired);
 
 #endif

@@ -138,9 +138,11 @@ truth_judge()
 		case $line in
 		'yes '*) pass "$1: ${line#yes }" ;;
 		'NO '*) fail "$1: ${line#NO }" ;;
+		'status 0' | 'status 1') ;;
+		'status '*) fail "$1: the judge ends ($line)" ;;
 		*) printf '# %s\n' "$line" ;;
 		esac
-	done < <(truth_ask "" "$@")
+	done < <(truth_ask "" "$@"; echo "status $?")
 }
 
 # truth_plan N [EXTRA] - N tests of the case and all questions, and EXTRA more of them
@@ -150,10 +152,10 @@ truth_plan()
 }
 
 # truth_says NAME yes|NO FAULT [OPTION VALUE]... QUESTION... - what the judge answers, or (FAULT) one whose
-# analyzer is broken in that way; one test for each question
+# analyzer is broken in that way; one test for each question. Of a sound one a NO that is final is a failure whatever was asked
 truth_says()
 {
-	local name=$1 answer=$2 fault=$3 output question final options=()
+	local name=$1 answer=$2 fault=$3 output question final line options=()
 	shift 3
 	while [[ $1 = --* ]]; do
 		options+=("$1" "$2")
@@ -165,8 +167,15 @@ truth_says()
 		[ "$answer" = NO ] || ! grep -q "^NO $question.*(final)" <<< "$output" || final=' (final)'
 		like "$name${fault:+, the analyzer $fault}: the judge says $answer: $question$final" \
 			"$output" "^$answer $question"
-		grep -m 1 "^$answer $question" <<< "$output" | sed 's/^/# /'
+		grep -E -m 1 "^$answer $question" <<< "$output" | sed 's/^/# /'
 	done
+	[ "$answer$fault" != yes ] || while IFS= read -r line; do
+		for question in "$@"; do
+			[[ $line != "NO $question"* ]] || continue 2
+		done
+		# the window of a whole session begins before it, and ends behind it
+		[ -n "${TRUTH_WHOLE:-}" ] && [[ $line = "NO counters run whenever"* ]] || fail "$name: the judge says $line"
+	done < <(grep '^NO .*(final)$' <<< "$output")
 }
 
 # truth_waits DOMAIN... - to be told when the window begins, and when it ends: how long their QEMU's tasks ran, and how long their vCPUs wanted

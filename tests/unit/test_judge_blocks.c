@@ -303,7 +303,7 @@ static void test_no_code(void **state)
 }
 
 /* A function of 40,000 samples, its error half a per cent: time, runs by cycles, runs by instructions */
-static int function_judged(double cycles, double run_cycles, double run_insns, double runs_error)
+static int function_judged_of(int paired, double cycles, double run_cycles, double run_insns, double runs_error)
 {
 	const struct of_function f = {
 		.blocks = 10, .samples = 40000, .exact_cycles = 4e9, .exact_insns = 1e9, .cycles = 4e9 * (1 + cycles),
@@ -311,8 +311,13 @@ static int function_judged(double cycles, double run_cycles, double run_insns, d
 	};
 
 	says = 1;
-	function_verdict(&f, "burn");
+	function_verdict(&f, paired, "burn");
 	return says;
+}
+
+static int function_judged(double cycles, double run_cycles, double run_insns, double runs_error)
+{
+	return function_judged_of(1, cycles, run_cycles, run_insns, runs_error);
 }
 
 /* Runs that are too many are heard, though runs by cycles are right */
@@ -325,6 +330,10 @@ static void test_function(void **state)
 	assert_false(function_judged(0, 0, -0.028, 0));
 	assert_true(function_judged(0, 0.028, -0.028, 0.006));
 	assert_false(function_judged(0.028, 0, 0, 0.006));
+	/* runs that nobody knows are not right, but where instructions are not sampled */
+	assert_true(function_judged(0, 0, 0, 0.019));
+	assert_false(function_judged(0, 0, 0, 0.021));
+	assert_true(function_judged_of(0, 0, 0, 0, 0.021));
 }
 
 /* 99 pieces of a hundredth of the cycles each, the last one of as much as is said, in blocks of one piece but so many */

@@ -21,7 +21,8 @@ truth_module ""
 lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 truth_judge turns --min 300
 truth_says inverted NO "" "guest and host have their exact share" "no sample is on the wrong side"
-truth_says uncounted NO "" "every period is accounted for"
+# by so many of which it tells none: rings that are too small are no fault by themselves
+truth_says uncounted NO "" "every period is accounted for: .* 0 lost .*; [0-9]{2,} overflows without a sample"
 truth_says turns NO timeless "functions have their exact share" "no sample is in a function that did not run"
 truth_says turns NO shifted "guest events lie within the printed bound" "the guests' clocks are exact within the printed bound"
 truth_says turns NO hastened "guest events lie within the printed bound" "the guests' clocks are exact within the printed bound"
