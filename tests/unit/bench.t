@@ -533,13 +533,13 @@ has '| vmprof --lbr any | 10 | 700 | 9 | 8000 | 0 |'
 # In detail
 # of the process's two turns the mean: 1600 and 1602
 has '| instructions a sample, by its parts | 2601 | 2601 | |'
-has "| cycles of a sample's path in the kernel, by the emulator's model of what instructions take: of the time at 1000 samples a second | 7500: 0.288 % | 7500: 0.288 % | 0.2 % is held in instructions; in this model's cycles, vmprof is above it, perf is above it |"
-has '| at any rate, in a guest that works: instructions a second, of one of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
+has "| cycles of a sample's path in the kernel, by the emulator's model of what instructions take: of the time at 1000 samples a second | 7500 cycles, 0.288 % | 7500 cycles, 0.288 % | 0.2 % is held in instructions; in this model's cycles, vmprof is above it, perf is above it |"
+has '| at any rate, in a guest that works: instructions a second, of two pCPUs | 600 +- 0: 0.000 +- 0.000 % | 1000: 0.000 % | |'
 has "| the host module where no sample is taken, in a guest that reads its disk: instructions a #VMEXIT | 20, 2.0 % of the kernel's | | |"
 has "| the host module where no sample is taken, in that guest, with \`--lbr any\`: instructions a #VMEXIT | 40, 4.0 % of the kernel's | | |"
-has '| instructions a sample, path and collector, with the last branches (`--lbr any --no-cpi`): of the time at 1000 samples of cycles a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
+has '| instructions a sample, path and all user code of the host, with the last branches (`--lbr any --no-cpi`): of the time at 1000 samples of cycles a second | 2405: 0.185 % | | with branches 0.2 % is not asked |'
 # 9 samples where there are 5 of cycles
-has '| instructions a sample, path and collector, with the last branches (`--lbr any`: instructions are sampled as well): of the time at 1000 samples of cycles a second | 2449: 0.339 % | | with branches 0.2 % is not asked; it is above it |'
+has '| instructions a sample, path and all user code of the host, with the last branches (`--lbr any`: instructions are sampled as well): of the time at 1000 samples of cycles a second | 2449: 0.339 % | | with branches 0.2 % is not asked; it is above it |'
 has '| a sample of the host alone, all that ran more; with perf by `perf record -a` | 2100 +- 100 | 2000 +- 0 | |'
 has '| a sample of the host alone, all that ran more, with the last branches: `--lbr any`, and `perf record -a -b` (beside guests perf can fault) | 8000 +- 0 | 8000 +- 0 | |'
 # as little as 600 instructions a second more than 0.2 % is not held
@@ -566,7 +566,9 @@ has '| slow-down at 100 samples a second and pCPU, by all that ran more, measure
 has '| slower by, at 1000 samples a second on each pCPU | 0.200 +- 0.000 % | 0.200 +- 0.000 % | 0.2 % where no processes begin: no; the papers 1 % |'
 has '| slower by, at 10000 samples a second on each pCPU | 2.001 +- 0.001 % | 2.001 +- 0.001 % |  |'
 has '| instructions more for a process that begins and ends in the guest: in the guest; in the guest and the host | 900 +- 50 of 3000; 1400 +- 50 of 3200 | | |'
-has '| bytes from the agent: for a process; a second where nothing begins | 2000; 5 | | |'
+has '| bytes from the agent: for a process; a second where so many begin; where nothing begins | 2000; 40000; 5 | | |'
+has '| ... both together, at 1000 samples a second and 10 processes | 0.201 +- 0.000 % | | 0.2 %: above it; held where no processes begin |'
+has "| instructions from an NMI to its IRET, of the guest's samples and the host's | 900 | 800 | |"
 has '| samples that are in the file, of sessions of 20, 120 s | 99.32 % | | 100 %; the papers 96.1 to 97.3 % |'
 has "| the guest's cycles in other sessions as long while no counter was on: how long sampling stops to store | 0 of 6 million | | 0 s; the papers 1.2 to 2.4 s |"
 has '| instructions from an NMI to its IRET, of a sample of the host alone; with its last 16 branches | 700; 700 | `perf record -a`: 700; `-b`: 700 | |'
