@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "collect/early.h"
+#include "collect/session.h"
 #include "elf_id.h"
 
 #define SECOND	1000000000ULL
@@ -262,6 +263,25 @@ static void test_slowly(void **state)
 	assert_int_equal(ask.len, total - VMP_EARLY_RATE_BYTES);
 }
 
+/* All guests of a session have one room */
+static void test_room_of_all(void **state)
+{
+	static struct vmp_session session;
+
+	(void)state;
+	session.early_room = program_len + 1;
+	vm.session = &session;
+	vmp_early_forget(&vm);
+	say_file(1, OWN, program_len, 0);
+	assert_int_equal(asks(1, NULL), 1);
+	assert_int_equal(session.early_room, 1);
+	send_object(1, program, 0, program_len, program_len);
+	assert_int_equal(files_in_cache(), 1);
+	say_file(2, OWN, program_len, 1);
+	assert_int_equal(asks(1, NULL), 0);
+	assert_int_equal(vm.early.why[VMP_FETCH_ROOM], 1);
+}
+
 /* Where the session ends, what was begun comes to its end, and nothing more begins */
 static void test_end(void **state)
 {
@@ -303,6 +323,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_twins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slowly, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_of_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 	};
