@@ -147,10 +147,30 @@ static void make_room(struct vmp_session *s, uint64_t bytes)
 		s->vms[i]->fetch.cache_room = &s->cache_room;
 }
 
+static void tell_unknown(const struct vmp_session *s, const char *of, int err)
+{
+	if (err)
+		vmp_warn("cannot tell which binaries of %s the samples need: %s", s->nr_vms > 1 ? of : s->vms[0]->dom.shown,
+			 err == -ENOMEM ? "there is too little memory for all that was told of them" : strerror(-err));
+}
+
+/* Where there is too little memory for what all guests told, each is looked at alone: one that told much costs itself its names. */
+static void find_needs(struct vmp_session *s)
+{
+	int err = vmp_needs(s->path, 0, need, s), i;
+
+	if (err != -ENOMEM || s->nr_vms < 2) {
+		tell_unknown(s, "the guests", err);
+		return;
+	}
+	for (i = 0; i < s->nr_vms; i++)
+		tell_unknown(s, s->vms[i]->dom.shown, vmp_needs(s->path, s->vms[i]->dom.pid, need, s));
+}
+
 static void begin_fetching(struct vmp_session *s)
 {
 	uint64_t sum = 0;
-	int i, copy, err;
+	int i, copy;
 
 	for (i = 0; i < s->nr_vms; i++) {
 		if (s->vms[i]->agent.state == VMP_AGENT_STOPPING)
@@ -163,9 +183,7 @@ static void begin_fetching(struct vmp_session *s)
 	}
 	vmp_store_comms(s);
 	vmp_session_phase(s, VMP_FETCHING);
-	err = vmp_needs(s->path, need, s);
-	if (err)
-		vmp_warn("cannot tell which guest binaries the samples need: %s", strerror(-err));
+	find_needs(s);
 	for (i = 0; i < s->nr_vms; i++)
 		sum += vmp_carry_begin(s->vms[i]);
 	copy = vmp_kcopy_wanted(s);

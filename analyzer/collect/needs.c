@@ -42,7 +42,7 @@ static int put(void *arg, const struct vmp_needed *n)
 	return ferror(to) ? -EPIPE : 0;
 }
 
-static void find(int fd, const char *path)
+static void find(int fd, const char *path, uint32_t vm)
 {
 	FILE *to = fdopen(fd, "w"), *score = fopen("/proc/self/oom_score_adj", "w");
 	struct told last = { .last = 1 };
@@ -54,7 +54,7 @@ static void find(int fd, const char *path)
 	}
 	if (!to)
 		return;
-	last.err = vmp_needed_objects(path, put, to);
+	last.err = vmp_needed_objects(path, vm, put, to);
 	fwrite(&last, sizeof(last), 1, to);
 	fclose(to);
 }
@@ -101,7 +101,7 @@ static int take_all(FILE *from, int (*fn)(void *arg, const struct vmp_needed *n)
 	return err;
 }
 
-int vmp_needs(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+int vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
 	const pid_t parent = getpid();
 	int ends[2], err;
@@ -115,7 +115,7 @@ int vmp_needs(const char *path, int (*fn)(void *arg, const struct vmp_needed *n)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == parent && dup2(ends[1], 3) == 3) {
 			close_range(4, ~0U, 0);
-			find(3, path);
+			find(3, path, vm);
 		}
 		_exit(0);
 	}

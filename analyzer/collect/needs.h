@@ -12,6 +12,6 @@
 #include "model/needed.h"
 
 /** vmp_needs() - As vmp_needed_objects(); -ENOMEM also where the other process was ended. */
-int vmp_needs(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
+int vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
 
 #endif

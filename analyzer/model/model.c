@@ -170,7 +170,7 @@ static int on_block(struct vmp_model *m, const struct vmp_block *b)
 	case VMPROF_CAP_RECORDS:
 		return vmp_records_walk(data, len, NULL, on_record, m);
 	case VMPROF_CAP_AGENT:
-		return on_agent(m, b, data, len);
+		return m->only_vm && b->source != m->only_vm ? 0 : on_agent(m, b, data, len);
 	case VMPROF_CAP_CLOCK:
 		return on_clock(m, b->source, data, len);
 	case VMPROF_CAP_HOST_MAPS:
@@ -235,6 +235,11 @@ static int infer(struct vmp_model *m)
 
 int vmp_model_open(struct vmp_model **out, const char *path)
 {
+	return vmp_model_open_vm(out, path, 0);
+}
+
+int vmp_model_open_vm(struct vmp_model **out, const char *path, uint32_t vm)
+{
 	struct vmp_model *m = calloc(1, sizeof(*m));
 	struct vmp_block b;
 	uint32_t i;
@@ -242,6 +247,7 @@ int vmp_model_open(struct vmp_model **out, const char *path)
 
 	if (!m)
 		return -ENOMEM;
+	m->only_vm = vm;
 	err = vmp_strings_init(&m->strings);
 	if (!err)
 		err = vmp_reader_open(&m->reader, path);

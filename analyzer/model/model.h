@@ -85,6 +85,7 @@ struct vmp_model {
 	uint32_t host_others;			/* host files that are of another build now, and not used, or gone */
 	struct vmp_kernel_copy host_copy;
 	uint64_t first_tsc, last_tsc;		/* of the records, 0 unknown */
+	uint32_t only_vm;	/* what other VMs' agents told is left out; 0: of none */
 	uint64_t from_tsc;	/* older samples are passed over, by whole blocks; 0 none */
 };
 
@@ -93,6 +94,9 @@ struct vmp_model {
  * Return: 0, or -errno as vmp_reader_open().
  */
 int vmp_model_open(struct vmp_model **m, const char *path);
+
+/** vmp_model_open_vm() - The same, without what the agents of other VMs than @vm told: their samples have no names. */
+int vmp_model_open_vm(struct vmp_model **m, const char *path, uint32_t vm);
 void vmp_model_close(struct vmp_model *m);
 
 /**

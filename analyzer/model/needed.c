@@ -206,13 +206,13 @@ static int tell(const struct work *w, const struct vmp_machine *vm, const struct
 	return err;
 }
 
-int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+int vmp_needed_objects(const char *path, uint32_t only, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
 	struct work w = { 0 };
 	uint32_t i;
 	int err;
 
-	err = vmp_model_open(&w.m, path);
+	err = vmp_model_open_vm(&w.m, path, only);
 	if (err)
 		return err;
 	err = vmp_model_lbr_samples(w.m, on_sample, &w);

@@ -24,6 +24,7 @@ struct vmp_needed {
  * vmp_needed_objects() - Name every guest file that holds a sampled address, or that a
  * sample's last branches lead through.
  * @path: The capture; it may still be open for writing.
+ * @vm:   Of this one alone, without what the agents of others told; 0: of all.
  * @fn:   Called for each content and VM, most sampled first; a non-zero
  *        result ends the walk.  The handle is of the same content, if another
  *        conversation or boot told of the sampled one; up to VMP_NEEDED_PLACES
@@ -36,6 +37,6 @@ struct vmp_needed {
  *
  * Return: 0, the non-zero result of @fn, or -errno of vmp_reader_open().
  */
-int vmp_needed_objects(const char *path, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
+int vmp_needed_objects(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
 
 #endif

@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	export(path, (unsigned int)(data[0] + size) % formats);
 	page(path);
 	blocks(path, size & 1);
-	vmp_needed_objects(path, on_needed, NULL);
+	vmp_needed_objects(path, 0, on_needed, NULL);
 	close(fd);
 	return 0;
 }

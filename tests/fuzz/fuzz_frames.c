@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	setenv("VMPROF_THREADS", "1", 1);
 	put_capture(fd, data + 1, size - 1);
 	report(path, by[data[0] % (sizeof(by) / sizeof(by[0]))]);
-	vmp_needed_objects(path, on_needed, NULL);
+	vmp_needed_objects(path, 0, on_needed, NULL);
 	close(fd);
 	return 0;
 }

@@ -517,7 +517,7 @@ static void run_session(int with_hostile)
 	vmp_store_batch(&web01.vm);
 	if (with_hostile)
 		vmp_store_batch(&web02.vm);
-	assert_int_equal(vmp_needed_objects(path, need, NULL), 0);
+	assert_int_equal(vmp_needed_objects(path, 0, need, NULL), 0);
 	fetch(&web01);
 	hear_host(&web01, frozen_version);
 	if (with_hostile)

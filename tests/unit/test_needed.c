@@ -56,7 +56,7 @@ static void test_needed(void **state)
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x801000, 1);
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x901000, 1);
 	finish();
-	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(vmp_needed_objects(path, 0, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);
 	assert_int_equal(n.file[0], 2);		/* most sampled first */
 	assert_int_equal(n.vm[0], GEN_VM);
@@ -79,7 +79,7 @@ static void test_needed_elsewhere(void **state)
 		gen_file(&g, i, 100 + i, 10, (const uint8_t *)"\x12\xab", 2, "/tmp/copy");
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
 	finish();
-	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(vmp_needed_objects(path, 0, on_needed, &n), 0);
 	assert_int_equal(n.nr, 1);
 	assert_int_equal(n.file[0], 5);		/* of which its mapping told */
 	assert_int_equal(n.nr_elsewhere, VMP_NEEDED_PLACES - 1);
@@ -109,7 +109,7 @@ static void test_needed_after_reboot(void **state)
 	gen_hello(&g, 5000, 2, 0);
 	gen_file(&g, 7, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
 	finish();
-	assert_int_equal(vmp_needed_objects(path, on_needed, &n), 0);
+	assert_int_equal(vmp_needed_objects(path, 0, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);	/* and once only */
 	assert_int_equal(n.nr_elsewhere, 0);
 	assert_int_equal(n.file[0], 7);
@@ -119,6 +119,37 @@ static void test_needed_after_reboot(void **state)
 	assert_int_equal(n.file[1], 0);
 	assert_string_equal(n.key[1], "u-1000/12ac");
 	assert_string_equal(n.path[1], "/lib/gone.so");
+}
+
+/* One VM alone: what others' agents told is not looked at */
+static void test_needed_of_one(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_vm(&g, 2000, "web02");
+	gen_clock(&g, 2000);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "app");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/app");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xab", 2, "/bin/app");
+	gen_agent_flush(&g, GEN_VM, 0);
+	gen_hello(&g, 1500, 1, 0);
+	gen_proc(&g, VMPROF_MSG_PROC, 1600, CR3_A, 10, 1, 0, "other");
+	gen_map(&g, 1600, CR3_A, 10, PROG, 100, "/bin/other");
+	gen_file(&g, 1, 100, 10, (const uint8_t *)"\x12\xac", 2, "/bin/other");
+	gen_agent_flush(&g, 2000, 0);
+	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
+	gen_guest(&g, 2000, 2000, CR3_A, 3, CODE, 2);
+	finish();
+	assert_int_equal(vmp_needs(path, 0, on_needed, &n), 0);
+	assert_int_equal(n.nr, 2);
+	assert_int_equal(n.vm[0], 2000);
+	n.nr = 0;
+	assert_int_equal(vmp_needs(path, GEN_VM, on_needed, &n), 0);
+	assert_int_equal(n.nr, 1);
+	assert_int_equal(n.vm[0], GEN_VM);
+	assert_string_equal(n.path[0], "/bin/app");
 }
 
 /* The other process tells the same, and why it cannot */
@@ -137,7 +168,7 @@ static void test_in_another_process(void **state)
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 2);
 	finish();
-	assert_int_equal(vmp_needs(path, on_needed, &n), 0);
+	assert_int_equal(vmp_needs(path, 0, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);
 	assert_int_equal(n.file[0], 2);
 	assert_int_equal(n.file[1], 1);
@@ -145,7 +176,7 @@ static void test_in_another_process(void **state)
 	assert_string_equal(n.key[1], "u-1000/12ab");
 	assert_string_equal(n.path[1], "/bin/app");
 	snprintf(absent, sizeof(absent), "%s.absent", path);
-	assert_int_equal(vmp_needs(absent, on_needed, &n), -ENOENT);
+	assert_int_equal(vmp_needs(absent, 0, on_needed, &n), -ENOENT);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);	/* nothing is left of it */
 }
 
@@ -201,7 +232,7 @@ static void test_out_of_memory(void **state)
 	killer = fork();
 	if (!killer)
 		end_it(parent);
-	assert_int_equal(vmp_needs(path, on_needed, &n), -ENOMEM);
+	assert_int_equal(vmp_needs(path, 0, on_needed, &n), -ENOMEM);
 	assert_int_equal(n.nr, 0);
 	assert_int_equal(waitpid(killer, NULL, 0), killer);
 }
@@ -212,7 +243,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_needed), T(test_needed_elsewhere), T(test_needed_after_reboot),
-		T(test_in_another_process), T(test_out_of_memory),
+		T(test_needed_of_one), T(test_in_another_process), T(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
