@@ -238,10 +238,20 @@ static void drop_temp(struct vmp_fetch *f)
 	f->fd = -1;
 }
 
+static void give_room_back(struct vmp_fetch *f)
+{
+	if (f->cache_room)
+		*f->cache_room += f->taken_bytes;
+	f->taken_bytes = 0;
+}
+
 /* The current one is over; a temporary file that is still there goes. */
 static void finish(struct vmp_fetch *f, int err)
 {
 	drop_temp(f);
+	if (err)
+		give_room_back(f);
+	f->taken_bytes = 0;
 	f->ask_rest = f->second = 0;
 	if (!err || is_last_place(f, f->at))
 		count(f, &f->items[f->at], err);
@@ -255,6 +265,7 @@ static int take_room(struct vmp_fetch *f, uint64_t bytes)
 		return -ENOSPC;
 	if (f->cache_room)
 		*f->cache_room -= bytes;
+	f->taken_bytes += bytes;
 	return 0;
 }
 
@@ -298,8 +309,7 @@ static void fail(struct vmp_fetch *f, int err, uint64_t now_ns)
 		return;
 	}
 	drop_temp(f);
-	if (f->cache_room)
-		*f->cache_room += it->bytes;
+	give_room_back(f);
 	f->second = 1;
 	err = open_temp(f);
 	if (err)

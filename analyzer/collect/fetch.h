@@ -71,6 +71,7 @@ struct vmp_fetch {
 	uint64_t heard_ns;	/* last progress */
 	uint64_t sum_bytes;
 	uint64_t rate_bytes, burst_bytes;	/* that may be asked for in a second, at once */
+	uint64_t taken_bytes;	/* of that for the one that arrives */
 	uint64_t *cache_room;	/* bytes that the cache may still take, of all guests; NULL any */
 	int debug_listed;	/* debug files were added: nothing will be after them */
 	int ask_rest;		/* what was asked for of it came: ask for more */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ static int get(FILE *from, char *to, uint32_t len, uint32_t room)
 	return 0;
 }
 
+/* @fn: NULL: whether all of it is there */
 static int take_all(FILE *from, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
 	char build_id[VMPROF_BUILD_ID_MAX + 1], key[VMP_OBJKEY_MAX];
@@ -95,43 +97,42 @@ static int take_all(FILE *from, int (*fn)(void *arg, const struct vmp_needed *n)
 			.build_id_len = t.build_id_len, .key = key, .path = path, .elsewhere = (int)t.elsewhere,
 		};
 
-		err = fn(arg, &n);
+		err = fn ? fn(arg, &n) : 0;
 	}
 	free(path);
 	return err;
 }
 
+/* Nothing is taken of a process that was ended: it may be asked again */
 int vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
 	const pid_t parent = getpid();
-	int ends[2], err;
-	FILE *from;
+	int fd = memfd_create("vmprof-needs", MFD_CLOEXEC), err;
+	FILE *from = fd < 0 ? NULL : fdopen(fd, "r");
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
+	if (!from) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent && dup2(ends[1], 3) == 3) {
+		if (getppid() == parent && dup2(fd, 3) == 3) {
 			close_range(4, ~0U, 0);
 			find(3, path, vm);
 		}
 		_exit(0);
 	}
-	err = pid < 0 ? -errno : 0;
-	close(ends[1]);
-	from = err ? NULL : fdopen(ends[0], "r");
-	if (from) {
+	err = pid < 0 || waitpid(pid, NULL, 0) < 0 ? -errno : 0;
+	rewind(from);
+	if (!err)
+		err = take_all(from, NULL, NULL);
+	rewind(from);
+	if (!err)
 		err = take_all(from, fn, arg);
-		fclose(from);
-	} else {
-		close(ends[0]);
-		err = err ? err : -ENOMEM;
-	}
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
+	fclose(from);
 	return err;
 }

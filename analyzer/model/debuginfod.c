@@ -47,7 +47,7 @@ struct asker {
 };
 
 struct vmp_debuginfod {
-	struct vmp_hash known;		/* kind and build-id -> number in paths */
+	struct vmp_hash known;		/* kind and build-id -> number in paths; with the VM whose share was used up by then */
 	VMP_VEC(char *) paths;		/* NULL: not to be had */
 	VMP_VEC(struct asker) askers;
 	uint64_t ask_ns, left_ns, bytes;
@@ -244,9 +244,10 @@ static struct asker *asker_of(struct vmp_debuginfod *d, uint32_t vm)
 	return vmp_vec_push(&d->askers, (struct asker){ .vm = vm }) ? NULL : &d->askers.v[i];
 }
 
-/* Ask for it, and keep the answer */
-static int learn(struct vmp_debuginfod *d, struct question *q, uint64_t sum)
+/* Ask for it, and keep the answer: for all, or for the one that could not ask, or not wait, as long as others can */
+static int learn(struct vmp_debuginfod *d, struct question *q, uint64_t sum, uint64_t own_sum)
 {
+	const int hurried = share(q->by, d->left_ns, q->by->ns) < d->ask_ns;
 	enum vmp_debuginfod_answer answer = ask(d, q);
 	char *path = answer == VMP_DEBUGINFOD_GOT ? strdup(q->answer) : NULL;
 
@@ -255,6 +256,8 @@ static int learn(struct vmp_debuginfod *d, struct question *q, uint64_t sum)
 		free(path);
 		return -ENOMEM;
 	}
+	if (answer == VMP_DEBUGINFOD_UNASKED || (answer == VMP_DEBUGINFOD_SLOW && hurried))
+		sum = own_sum;
 	return vmp_hash_set(&d->known, sum, d->paths.nr - 1);
 }
 
@@ -262,9 +265,9 @@ int vmp_debuginfod_find(struct vmp_debuginfod *d, uint32_t vm, enum vmp_debuginf
 			const uint8_t *build_id, size_t len, const char *name, char *path, size_t size)
 {
 	struct question q = { .kind = kind, .by = asker_of(d, vm), .name = name };
-	uint8_t id[1 + VMP_BUILD_ID_BYTES] = { (uint8_t)kind };
+	uint8_t id[1 + VMP_BUILD_ID_BYTES + sizeof(vm)] = { (uint8_t)kind };
+	uint64_t sum, own_sum;
 	uint32_t *n;
-	uint64_t sum;
 	int err;
 
 	if (!q.by)
@@ -273,10 +276,12 @@ int vmp_debuginfod_find(struct vmp_debuginfod *d, uint32_t vm, enum vmp_debuginf
 		return -ENOENT;
 	memcpy(id + 1, build_id, len);
 	sum = vmp_hash_bytes(id, 1 + len);
+	memcpy(id + 1 + len, &vm, sizeof(vm));
+	own_sum = vmp_hash_bytes(id, 1 + len + sizeof(vm));
 	vmp_text_hex(q.id, build_id, len);
 	n = vmp_hash_find(&d->known, sum);
-	if (!n) {
-		err = learn(d, &q, sum);
+	if (!n && !vmp_hash_find(&d->known, own_sum)) {
+		err = learn(d, &q, sum, own_sum);
 		if (err)
 			return err;
 		n = vmp_hash_find(&d->known, sum);

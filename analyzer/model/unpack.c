@@ -75,6 +75,8 @@ struct vmp_unpack *vmp_unpacks_of(struct vmp_unpacks *all, uint32_t vm)
 {
 	unsigned int i;
 
+	if (!all->nr)
+		all->of[all->nr++] = (struct vmp_unpack){ .all = all };
 	for (i = 0; i < all->nr; i++)
 		if (all->of[i].vm == vm)
 			return &all->of[i];

@@ -11,6 +11,8 @@
 #ifndef VMP_UNPACK_H
 #define VMP_UNPACK_H
 
+#include <vmprof/uapi.h>
+
 #include "model/elffile.h"
 
 /*
@@ -30,7 +32,7 @@ enum vmp_unread {
 	VMP_UNREAD_NR
 };
 
-#define VMP_UNPACK_OWNERS	256
+#define VMP_UNPACK_OWNERS	(1 + VMPROF_MAX_VMS)
 
 /* Of the files of one VM, or of the host; zeroed at first */
 struct vmp_unpack {
@@ -42,10 +44,11 @@ struct vmp_unpack {
 
 /*
  * All files of a command; zeroed at first.  A VM never holds more than it leaves for all others: the first may
- * have half of all, the next a quarter.  So none can take what the files of another, or of the host, need.
+ * have half of all, the next a quarter.  So none can take all that the files of another, or of the host, need.  (A QEMU
+ * that was started again is another one.)
  */
 struct vmp_unpacks {
-	struct vmp_unpack of[VMP_UNPACK_OWNERS];	/* if there are more, the last is of all those */
+	struct vmp_unpack of[VMP_UNPACK_OWNERS];	/* the host's first; if there are more, the last is of all those */
 	unsigned int nr;
 };
 

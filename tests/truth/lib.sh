@@ -138,11 +138,11 @@ truth_judge()
 		case $line in
 		'yes '*) pass "$1: ${line#yes }" ;;
 		'NO '*) fail "$1: ${line#NO }" ;;
-		'status 0' | 'status 1') ;;
+		'' | 'status 0' | 'status 1') ;;
 		'status '*) fail "$1: the judge ends ($line)" ;;
 		*) printf '# %s\n' "$line" ;;
 		esac
-	done < <(truth_ask "" "$@"; echo "status $?")
+	done < <(truth_ask "" "$@"; printf '\nstatus %d\n' $?)
 }
 
 # truth_plan N [EXTRA] - N tests of the case and all questions, and EXTRA more of them
@@ -155,13 +155,15 @@ truth_plan()
 # analyzer is broken in that way; one test for each question. Of a sound one a NO that is final is a failure whatever was asked
 truth_says()
 {
-	local name=$1 answer=$2 fault=$3 output question final line options=()
+	local name=$1 answer=$2 fault=$3 output status question final line options=()
 	shift 3
 	while [[ $1 = --* ]]; do
 		options+=("$1" "$2")
 		shift 2
 	done
 	output=$(truth_ask "$fault" "$name" "${options[@]}")
+	status=$?
+	[ $status -le 1 ] || fail "$name: the judge ends (status $status)"
 	for question in "$@"; do
 		final=
 		[ "$answer" = NO ] || ! grep -q "^NO $question.*(final)" <<< "$output" || final=' (final)'

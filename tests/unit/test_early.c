@@ -280,6 +280,13 @@ static void test_room_of_all(void **state)
 	say_file(2, OWN, program_len, 1);
 	assert_int_equal(asks(1, NULL), 0);
 	assert_int_equal(vm.early.why[VMP_FETCH_ROOM], 1);
+	/* what does not come takes none */
+	session.early_room = program_len;
+	say_file(3, OWN, program_len, 3);
+	assert_int_equal(asks(1, NULL), 3);
+	assert_int_equal(session.early_room, 0);
+	send_object(3, program, 1, 1, program_len);
+	assert_int_equal(session.early_room, program_len);
 }
 
 /* Where the session ends, what was begun comes to its end, and nothing more begins */
