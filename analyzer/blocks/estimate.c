@@ -231,6 +231,7 @@ static void take_errors(void *arg, uint32_t i, uint32_t to)
 		b->executions_error = vmp_error_of(executions);
 		b->error = vmp_error_of(cycles);
 		widen(b);
+		b->error = vmp_time_error(b->cycles[VMP_SOURCE_TIME], b->error);
 		part_errors(a->e, a->without, i);
 	}
 }

@@ -53,6 +53,15 @@ static inline double vmp_few_error(double samples, double period, double runs)
 	return runs > 0 && period > 0 ? sqrt(samples + 1) * period / runs : INFINITY;
 }
 
+/*
+ * The standard error of cycles, which are a time by runs, from the jackknife's: where runs may be a part r fewer, cycles are r / (1 - r)
+ * more; where runs are more, they are less than r fewer.  The larger is told, up to ten times @error: then nobody knows.
+ */
+static inline double vmp_time_error(double cycles, double error)
+{
+	return error / fmax(1 - error / cycles, 0.1);
+}
+
 struct vmp_chance;
 
 struct vmp_estimates {

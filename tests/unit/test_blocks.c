@@ -517,6 +517,34 @@ static void test_error_of(void **state)
 	assert_true(isnan(vmp_error_of((double[VMP_GROUPS]){ 1, 1, 1, 1, 1, 1, 1, NAN })));
 }
 
+/* Runs that may be half as many make cycles that may be twice as many */
+static void test_time_error(void **state)
+{
+	const struct prog_run few = {
+		.period = 50021, .samples = 400, .instructions = 25013, .format = VMPROF_LBR_FROM_TO, .depth = 16, .counts = 1, .scatters = 1,
+	};
+	uint32_t i, wide = 0;
+
+	(void)state;
+	assert_true(fabs(vmp_time_error(100, 50) - 100) < 1e-9);
+	assert_true(fabs(vmp_time_error(100, 1) - 1.0101) < 1e-4);
+	assert_true(fabs(vmp_time_error(100, 95) - 950) < 1e-9 && fabs(vmp_time_error(100, 200) - 2000) < 1e-9);
+	assert_true(isnan(vmp_time_error(100, NAN)));
+	mixed_program();
+	simulate(&few);
+	for (i = 0; i < set->blocks.nr; i++) {
+		const struct vmp_estimate *e = &estimates->block[i];
+		const double part = e->error / e->cycles[VMP_SOURCE_TIME], runs = e->executions_error / e->executions;
+
+		if (e->source != VMP_SOURCE_TIME || e->samples < VMP_FEW_SAMPLES || !(part > 0.2 && part < 9))
+			continue;
+		/* the jackknife's part, which the error of runs is at least */
+		assert_true(part / (1 + part) < runs + 1e-9);
+		wide += fabs(part / (1 + part) - runs) < 1e-9;
+	}
+	assert_true(wide > 0);
+}
+
 /* Glue beside slow code has hardly a sample, and its CPI is another one: its error has to tell */
 static void test_glue(void **state)
 {
@@ -575,6 +603,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_two_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_glue, setup, teardown),
 		cmocka_unit_test(test_error_of),
+		cmocka_unit_test_setup_teardown(test_time_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_cycles_missing, setup, teardown),
