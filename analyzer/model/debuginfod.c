@@ -15,6 +15,7 @@
 #include "model/vec.h"
 #include "util/child.h"
 #include "util/log.h"
+#include "util/share.h"
 #include "util/text.h"
 
 #define SILENT_NS	1000000000ULL	/* what takes longer is said */
@@ -178,12 +179,10 @@ static enum vmp_debuginfod_answer judge(struct vmp_debuginfod *d, struct questio
 	return VMP_DEBUGINFOD_FAILED;
 }
 
-/* What may still be spent for the asker: @left of all, but for a VM no more than leaves as much to all others */
+/* What may still be spent for the asker: all that is left, or a VM's share of it */
 static uint64_t share(const struct asker *by, uint64_t left, uint64_t spent)
 {
-	if (!by->vm)
-		return left;
-	return left > spent ? (left - spent) / 2 : 0;
+	return by->vm ? vmp_share(left, spent) : left;
 }
 
 static enum vmp_debuginfod_answer run(struct vmp_debuginfod *d, struct question *q)

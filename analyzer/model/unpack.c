@@ -18,6 +18,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "util/share.h"
+
 #define ZSTD		2U	/* ELFCOMPRESS_ZSTD, which old headers have not */
 #define GNU_HEAD	12U	/* "ZLIB" and eight bytes of size, the highest first */
 #define ALIGN		16U
@@ -108,7 +110,7 @@ uint64_t vmp_unpack_room(const struct vmp_unpack *u)
 	held = u->all ? vmp_unpacks_sum(u->all).held : u->held;
 	left = held < VMP_UNPACK_ALL ? VMP_UNPACK_ALL - held : 0;
 	if (u->vm)
-		left = left > u->held ? (left - u->held) / 2 : 0;
+		left = vmp_share(left, u->held);
 	return left < VMP_UNPACK_FILE ? left : VMP_UNPACK_FILE;
 }
 
