@@ -14,15 +14,18 @@ case_quiet web01
 f=/out/jit.vmprof
 rm -f $f
 ok "start" vmprof start --domain web01 --period 500us --output $f
-case_guest_run web01 'exec /opt/burn/jit steady 120'
+case_guest_run web01 'exec /opt/burn/jit steady 600'
 case_guest_run web01 'exec /opt/burn/jit ended 5'
-case_guest_run web01 'exec /opt/burn/jit dumped 120 dump'
+case_guest_run web01 'exec /opt/burn/jit dumped 600 dump'
 case_guest_run web01 'exec /opt/burn/jit past 5 dump'
 # a /tmp and process numbers of its own: the map is /tmp/perf-1.map there
-case_guest_run web01 'exec unshare --mount --pid --fork sh -c "mount -t tmpfs none /tmp && exec /opt/burn/jit contained 120"'
-sleep 8
+case_guest_run web01 'exec unshare --mount --pid --fork sh -c "mount -t tmpfs none /tmp && exec /opt/burn/jit contained 600"'
+# gone NAME - no process of this name is left in the guest
+gone() { [ "$(lab_ssh web01 "pgrep -f '$1' || echo none")" = none ]; }
+case_samples 4000
+lab_wait 120 gone '[j]it (ended|past)'
 is "short ones begin and end" "$(lab_ssh web01 'for i in 1 2 3 4 5; do /opt/burn/jit brief 0.5 || echo failed; done')" ""
-sleep 6
+case_samples 6000
 ok "one lives still" lab_ssh web01 'pgrep -f "[j]it steady"'
 fails "the other has ended" lab_ssh web01 'pgrep -f "[j]it ended"'
 fails "... and one of those with a jitdump file" lab_ssh web01 'pgrep -f "[j]it past"'
@@ -55,12 +58,13 @@ lab_ssh web01 'mkdir -p /opt/node && tar -xf - -C /opt/node' < "$LAB_SHARE/node/
 node() { case_json "[.domains[0].rows[] | select(.module == \"[jit]\" and (.function | test(\"[*~^+]$1 .*hot.js\"))) | .samples] | add // 0"; }
 # a map in /tmp, then a jitdump file: that is written when its buffer of 2 MiB is full, and when the program ends
 for option in --perf-basic-prof --perf-prof; do
-	[ $option = --perf-prof ] && seconds=20 || seconds=120
+	[ $option = --perf-prof ] && seconds=20 || seconds=600
 	f=/out/node.vmprof
 	rm -f $f
 	ok "Node.js $option: start" vmprof start --domain web01 --period 500us --output $f
 	case_guest_run web01 "exec chroot /opt/node node $option --no-turbo-inlining /hot.js $seconds"
-	sleep 30
+	case_samples 4000
+	[ $option = --perf-basic-prof ] || lab_wait 240 gone '[h]ot.js'
 	ok "Node.js $option: stop" vmprof stop
 	lab_ssh web01 'pkill -f "[h]ot.js"; cd /opt/node; head -qn 3 tmp/perf-*.map; ls -l tmp/perf-*.map jit-*.dump; rm -f tmp/perf-*.map jit-*.dump' 2>&1 | sed 's/^/# /'
 	case_report $f || bail "report"
