@@ -8,16 +8,6 @@
 
 #include "crc32c.h"
 
-const char *vmp_msg_name(unsigned int type)
-{
-	switch (type) {
-#define X(name, number, size, bulk) case number: return #name;
-	VMPROF_MESSAGES(X)
-#undef X
-	}
-	return NULL;
-}
-
 ssize_t vmp_msg_fixed(unsigned int type)
 {
 	switch (type) {

@@ -87,9 +87,6 @@ void vmp_frame_give_up(struct vmp_frame_decoder *d);
 int vmp_frame_build(struct vmprof_frame *frame, uint16_t type, uint32_t seq,
 		    const void *payload, size_t len);
 
-/** vmp_msg_name() - "EXIT" for VMPROF_MSG_EXIT; NULL for an unknown type. */
-const char *vmp_msg_name(unsigned int type);
-
 /** vmp_msg_fixed() - Size of the fixed part of a type's payload; -ENOENT unknown. */
 ssize_t vmp_msg_fixed(unsigned int type);
 

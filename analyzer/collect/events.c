@@ -16,7 +16,6 @@
 #include "util/text.h"
 #include "util/units.h"
 
-#define USUAL_NS	1000000ULL		/* 1 ms */
 #define NS_MAX		10000000000ULL		/* 10 s: a slower profile is none */
 #define TIMER_NS_MIN	100000ULL		/* 10 kHz */
 #define COUNT_MAX	(1ULL << 46)		/* counters have 48 bits */

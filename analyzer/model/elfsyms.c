@@ -472,11 +472,6 @@ const struct vmp_symbol *vmp_elf_symbol(const struct vmp_elf *e, uint64_t vaddr)
 	return vmp_symtab_find(&e->symtab, vaddr);
 }
 
-int vmp_elf_stripped(const struct vmp_elf *e)
-{
-	return e->stripped;
-}
-
 void vmp_elf_close(struct vmp_elf *e)
 {
 	uint32_t i;

@@ -96,9 +96,6 @@ struct vmp_symtab *vmp_elf_symtab(struct vmp_elf *e);
 /** vmp_elf_symbol() - The function at a link-time address, or NULL; borrowed. */
 const struct vmp_symbol *vmp_elf_symbol(const struct vmp_elf *e, uint64_t vaddr);
 
-/** vmp_elf_stripped() - 1 when there is no .symtab: only exported functions have names. */
-int vmp_elf_stripped(const struct vmp_elf *e);
-
 void vmp_elf_close(struct vmp_elf *e);
 
 #endif

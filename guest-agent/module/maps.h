@@ -15,7 +15,6 @@
 
 /* Longest path that is built, before it is cut to the protocol's limit */
 #define VMPG_PATH_ROOM		(2 * VMPROF_PATH_BYTES_MAX)
-#define VMPG_MAP_BYTES_MAX	(sizeof(struct vmprof_map) + VMPROF_PATH_BYTES_MAX)
 
 /* For whom a path is written */
 struct vmpg_view {

@@ -3,7 +3,7 @@
 # demo.sh - runs on the emulated KVM host (L1): boot web01, install the agent, profile, report.
 set -euo pipefail
 . /src/tests/lab/lib.sh
-DEMO_SECONDS=${DEMO_SECONDS:-30}
+seconds=30
 
 say() { printf '\n=== %s\n' "$*"; }
 show() { printf '\033[1m# %s\033[0m\n' "$*"; "$@"; }
@@ -20,12 +20,12 @@ say "Installing the agent in web01 from its RPM"
 lab_guest_install_agent web01
 
 say "The guest works: libquantum factors 33, a shell loop spawns short-lived processes"
-lab_guest_workload web01 $((DEMO_SECONDS + 120))
+lab_guest_workload web01 $((seconds + 120))
 
 say "Profiling it from the host"
 show vmprof start --domain web01
-echo "profiling for $DEMO_SECONDS s"
-sleep "$DEMO_SECONDS"
+echo "profiling for $seconds s"
+sleep "$seconds"
 show vmprof stop
 # they stay when this host goes
 mkdir -p /out/captures /out/objects

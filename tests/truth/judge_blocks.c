@@ -44,7 +44,7 @@ static const struct bounds {
 	double close;		/* part of those shown that is within CYCLES_OFF, whatever their errors */
 } bounds[KINDS] = {
 	/*
-	 * User code. 18 to 20 of 20 were known, and 11 to 18 within 3 %; by their errors gzip's and sha256sum's are less than 6 in one session of 250
+	 * User code. 18 to 20 of 20 were known, and 11 to 19 within 3 %; by their errors gzip's and sha256sum's are less than 6 in one session of 250
 	 */
 	{ .unsure = 0.1, .known = 15, .mean_samples = 250, .mean_error = 0.01, .close = 0.3 },
 	/* the kernel's samples lie in many blocks: one has 250 of them or two, and their error was up to 22 %; all have one below 5 % together */
