@@ -6,12 +6,20 @@
 
 #include "collect/session.h"
 
-void vmp_early_init(struct vmp_vm *vm)
+static void begin(struct vmp_vm *vm)
 {
 	vmp_fetch_init(&vm->early);
 	vm->early.rate_bytes = vm->early.burst_bytes = VMP_EARLY_RATE_BYTES;
+	vm->early.least_bytes = VMP_EARLY_LEAST_BYTES;
+	vm->early.own_room = &vm->early_room;
 	vm->early.cache_room = vm->session ? &vm->session->early_room : NULL;
 	vm->early.debug_listed = 1;	/* of what was stripped, where a debug file might be is not asked */
+}
+
+void vmp_early_init(struct vmp_vm *vm)
+{
+	vm->early_room = VMP_EARLY_SUM_BYTES;
+	begin(vm);
 }
 
 void vmp_early_take(struct vmp_vm *vm, const struct vmp_msg_file *m)
@@ -25,7 +33,7 @@ void vmp_early_take(struct vmp_vm *vm, const struct vmp_msg_file *m)
 	/* without a build-id nothing would tell that it is what was mapped */
 	if (vm->objects.way == VMP_OBJECTS_NONE || !(m->flags & VMPROF_FILE_FLEETING) || !m->build_id_len || !m->bytes ||
 	    m->flags & (VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED) || m->path.len >= sizeof(path) ||
-	    m->bytes > VMP_EARLY_SUM_BYTES || vm->early.sum_bytes + m->bytes > VMP_EARLY_SUM_BYTES)
+	    m->bytes > VMP_EARLY_SUM_BYTES)
 		return;
 	vmp_objcache_key(key, vm->agent.boot_id, m);
 	vmp_objcache_own(key, vm->dom.uuid);
@@ -52,9 +60,10 @@ int vmp_early_step(struct vmp_vm *vm, uint64_t now_ns, int more)
 
 void vmp_early_forget(struct vmp_vm *vm)
 {
-	const uint64_t sum_bytes = vm->early.sum_bytes;
+	const uint64_t budget_bytes = vm->early.budget_bytes, budget_ns = vm->early.budget_ns;
 
 	vmp_fetch_free(&vm->early);
-	vmp_early_init(vm);
-	vm->early.sum_bytes = sum_bytes;
+	begin(vm);
+	vm->early.budget_bytes = budget_bytes;
+	vm->early.budget_ns = budget_ns;
 }

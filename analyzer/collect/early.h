@@ -11,7 +11,8 @@
 
 #include "collect/vm.h"
 
-#define VMP_EARLY_SUM_BYTES	(128ULL << 20)	/* of one guest and session */
+#define VMP_EARLY_SUM_BYTES	(128ULL << 20)	/* of one guest and session, of what came */
+#define VMP_EARLY_LEAST_BYTES	(64ULL << 10)	/* for which a smaller one counts, in all of these: 2048 files of a guest, 32 in a second */
 #define VMP_EARLY_ALL_BYTES	(1ULL << 30)	/* of all guests of a session, so that the cache has room for what is fetched at its end */
 #define VMP_EARLY_RATE_BYTES	(2ULL << 20)	/* of one guest in a second */
 

@@ -132,7 +132,7 @@ int vmp_fetch_add(struct vmp_fetch *f, const struct vmp_needed *n)
 		return have ? 0 : add_elsewhere(f, n);
 	if (f->nr == VMP_FETCH_MAX ||
 	    (!have && (n->bytes > VMPROF_OBJECT_BYTES_MAX ||
-		       f->sum_bytes + n->bytes > VMP_FETCH_SUM_BYTES))) {
+		       (!f->own_room && f->sum_bytes + n->bytes > VMP_FETCH_SUM_BYTES)))) {
 		f->over++;
 		f->why[VMP_FETCH_OVER]++;
 		return -ENOBUFS;
@@ -242,6 +242,8 @@ static void give_room_back(struct vmp_fetch *f)
 {
 	if (f->cache_room)
 		*f->cache_room += f->taken_bytes;
+	if (f->own_room)
+		*f->own_room += f->taken_bytes;
 	f->taken_bytes = 0;
 }
 
@@ -258,13 +260,26 @@ static void finish(struct vmp_fetch *f, int err)
 	f->items[f->at++].have = !err;
 }
 
-/* For the file that is open: of the cache and of the disk */
+static uint64_t cost(const struct vmp_fetch *f, uint64_t bytes)
+{
+	return bytes < f->least_bytes ? f->least_bytes : bytes;
+}
+
+static int has_room(const struct vmp_fetch *f, uint64_t bytes)
+{
+	return (!f->cache_room || *f->cache_room >= bytes) && (!f->own_room || *f->own_room >= bytes);
+}
+
+/* For the file that is open: of the cache, of the guest's part and of the disk */
 static int take_room(struct vmp_fetch *f, uint64_t bytes)
 {
-	if ((f->cache_room && *f->cache_room < bytes) || vmp_room_at(f->fd) < bytes)
+	bytes = cost(f, bytes);
+	if (!has_room(f, bytes) || vmp_room_at(f->fd) < bytes || !vmp_room_for_files_at(f->fd))
 		return -ENOSPC;
 	if (f->cache_room)
 		*f->cache_room -= bytes;
+	if (f->own_room)
+		*f->own_room -= bytes;
 	f->taken_bytes += bytes;
 	return 0;
 }
@@ -279,6 +294,8 @@ static int open_temp(struct vmp_fetch *f)
 		return err;
 	if (is_debug(&f->items[f->at]) && !access(path, F_OK))
 		return -EEXIST;
+	if (!has_room(f, cost(f, f->items[f->at].bytes)))
+		return -ENOSPC;
 	strcpy(dir, path);
 	err = vmp_make_dirs(dirname(dir), 0700);
 	if (err)
@@ -357,14 +374,15 @@ static void earn_budget(struct vmp_fetch *f, uint64_t now_ns)
 /* Of @left bytes, how many may come now? */
 static uint64_t take_budget(struct vmp_fetch *f, uint64_t left, uint64_t now_ns)
 {
+	const uint64_t counts = f->got_bytes ? left : cost(f, left);
 	uint64_t n;
 
 	earn_budget(f, now_ns);
-	n = left < f->budget_bytes ? left : f->budget_bytes;
-	if (n < left && n < LEAST_BYTES)
+	n = counts < f->budget_bytes ? counts : f->budget_bytes;
+	if (n < counts && n < LEAST_BYTES)
 		return 0;
 	f->budget_bytes -= n;
-	return n;
+	return n < left ? n : left;
 }
 
 int vmp_fetch_next(struct vmp_fetch *f, uint64_t now_ns, struct vmp_msg_get_object *ask)

@@ -71,8 +71,10 @@ struct vmp_fetch {
 	uint64_t heard_ns;	/* last progress */
 	uint64_t sum_bytes;
 	uint64_t rate_bytes, burst_bytes;	/* that may be asked for in a second, at once */
-	uint64_t taken_bytes;	/* of that for the one that arrives */
+	uint64_t least_bytes;	/* for which a smaller file counts, in rooms and in a second: it costs a file of the host's, and work */
+	uint64_t taken_bytes;	/* of the rooms for the one that arrives */
 	uint64_t *cache_room;	/* bytes that the cache may still take, of all guests; NULL any */
+	uint64_t *own_room;	/* ... of this guest, instead of a bound on what is listed; NULL any */
 	int debug_listed;	/* debug files were added: nothing will be after them */
 	int ask_rest;		/* what was asked for of it came: ask for more */
 	int fetched, failed;	/* binaries */

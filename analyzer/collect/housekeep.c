@@ -21,6 +21,7 @@
 
 #define OBJECT_LEVEL	3	/* OWNER/KK/REST */
 #define TEMP_SUFFIX	7	/* .XXXXXX */
+#define LEAST_BYTES	4096U	/* of a disk, that a smaller file takes */
 
 /* Call @fn for each regular file below @root that is no link. */
 static void each_file(const char *root, void (*fn)(void *arg, const FTSENT *e), void *arg)
@@ -98,6 +99,8 @@ static void see_object(void *arg, const FTSENT *e)
 
 	if (e->fts_level != OBJECT_LEVEL)
 		return;
+	if (o.bytes < LEAST_BYTES)
+		o.bytes = LEAST_BYTES;
 	c->bytes += o.bytes;
 	if (is_fresh(e, c->now))
 		return;
@@ -145,7 +148,7 @@ int vmp_cache_put(const char *key, const void *data, size_t len)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = vmp_room_at(fd) < len ? -ENOSPC : 0;
+	err = vmp_room_at(fd) < len || !vmp_room_for_files_at(fd) ? -ENOSPC : 0;
 	close(fd);
 	return err ? err : vmp_file_write(path, data, len);
 }

@@ -60,6 +60,7 @@ struct vmp_vm {
 	size_t batch_len, batch_room;
 	uint64_t dropped_frames;	/* could not be stored */
 	struct vmp_fetch early;		/* of what goes with its process (collect/early.h) */
+	uint64_t early_room;		/* bytes that may still be fetched so */
 	struct vmp_fetch fetch;
 	struct vmp_objects objects;	/* how binaries come */
 	struct vmp_sftp *sftp;		/* NULL: there is no connection */

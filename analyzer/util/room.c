@@ -20,3 +20,15 @@ uint64_t vmp_room_at(int fd)
 		return UINT64_MAX;
 	return vmp_room_left((uint64_t)st.f_blocks * st.f_frsize, (uint64_t)st.f_bavail * st.f_frsize);
 }
+
+int vmp_room_for_files(uint64_t total, uint64_t free)
+{
+	return !total || free > total / 20;
+}
+
+int vmp_room_for_files_at(int fd)
+{
+	struct statvfs st;
+
+	return fstatvfs(fd, &st) || vmp_room_for_files(st.f_files, st.f_favail);
+}

@@ -210,6 +210,14 @@ static void test_fetched(void **state)
 	assert_int_equal(asks(1, NULL), 0);
 }
 
+/* The agent goes, and comes again */
+static void come_again(void)
+{
+	vmp_agent_gone(&vm.agent);
+	vmp_early_step(&vm, now_ns, 1);
+	get_running();
+}
+
 /* Two containers of one image: the second's is asked for where the first's does not come, and only there */
 static void test_twins(void **state)
 {
@@ -236,7 +244,7 @@ static void test_refused(void **state)
 	send_object(1, program, 0, program_len, program_len);
 	say_file(2, OWN | VMPROF_FILE_NO_ACCESS, program_len, 2);
 	say_file(3, OWN, 0, 3);
-	say_file(4, OWN, VMP_EARLY_SUM_BYTES, 4);	/* some was asked for before */
+	say_file(4, OWN, VMP_EARLY_SUM_BYTES + 1, 4);
 	say(VMPROF_MSG_FILE, &blind, sizeof(blind));
 	vm.objects.way = VMP_OBJECTS_NONE;
 	say_file(6, OWN, program_len, 6);
@@ -269,7 +277,7 @@ static void test_room_of_all(void **state)
 	static struct vmp_session session;
 
 	(void)state;
-	session.early_room = program_len + 1;
+	session.early_room = VMP_EARLY_LEAST_BYTES + 1;
 	vm.session = &session;
 	vmp_early_forget(&vm);
 	say_file(1, OWN, program_len, 0);
@@ -281,12 +289,60 @@ static void test_room_of_all(void **state)
 	assert_int_equal(asks(1, NULL), 0);
 	assert_int_equal(vm.early.why[VMP_FETCH_ROOM], 1);
 	/* what does not come takes none */
-	session.early_room = program_len;
+	session.early_room = VMP_EARLY_LEAST_BYTES;
 	say_file(3, OWN, program_len, 3);
 	assert_int_equal(asks(1, NULL), 3);
 	assert_int_equal(session.early_room, 0);
 	send_object(3, program, 1, 1, program_len);
-	assert_int_equal(session.early_room, program_len);
+	assert_int_equal(session.early_room, VMP_EARLY_LEAST_BYTES);
+}
+
+/* A file of one byte counts for its work: a second has its number of them, however often the agent comes */
+static void test_tiny(void **state)
+{
+	const uint32_t a_second = VMP_EARLY_RATE_BYTES / VMP_EARLY_LEAST_BYTES;
+	uint32_t i, asked;
+
+	(void)state;
+	for (i = 1; i <= 2 * a_second; i++)
+		say_file(i, OWN, 1, (uint8_t)i);
+	for (asked = 0; asks(1, NULL) == asked + 1; asked++)
+		send_object(asked + 1, program, 0, 1, 1);	/* it is no binary: it goes again */
+	assert_int_equal(asked, a_second);
+	come_again();
+	say_file(1, OWN, 1, 1);
+	assert_int_equal(asks(1, NULL), 0);
+	now_ns += SECOND;
+	assert_int_equal(asks(1, NULL), 1);
+	/* where its room is used up nothing more is made */
+	come_again();
+	now_ns += SECOND;
+	vm.early_room = VMP_EARLY_LEAST_BYTES - 1;
+	say_file(1, OWN, 1, 1);
+	assert_int_equal(asks(1, NULL), 0);
+	assert_int_equal(vm.early.why[VMP_FETCH_ROOM], 1);
+	assert_int_equal(files_in_cache(), 0);
+}
+
+/* Copies of one program, and what does not come, cost nothing of what others may have */
+static void test_copies(void **state)
+{
+	const uint64_t bytes = VMP_EARLY_SUM_BYTES / 2;
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= 40; i++)
+		say_file(i, OWN, bytes, 1);
+	say_file(41, OWN, program_len, 0);
+	for (i = 1; i <= 40; i++) {
+		assert_int_equal(asks(1, NULL), i);
+		send_object(i, program, 1, 1, bytes);	/* none comes */
+		now_ns += SECOND;
+	}
+	assert_int_equal(asks(1, NULL), 41);
+	send_object(41, program, 0, program_len, program_len);
+	assert_int_equal(files_in_cache(), 1);
+	assert_int_equal(vm.early_room, VMP_EARLY_SUM_BYTES - VMP_EARLY_LEAST_BYTES);
 }
 
 /* Where the session ends, what was begun comes to its end, and nothing more begins */
@@ -303,21 +359,24 @@ static void test_end(void **state)
 	assert_int_equal(files_in_cache(), 1);
 }
 
-/* An agent that comes again has other handles; what was fetched counts all the same */
+/* An agent that comes again has other handles; what was fetched counts all the same, and what was not counts no more */
 static void test_again(void **state)
 {
-	const uint64_t before = vm.early.sum_bytes;
-
 	(void)state;
 	say_file(1, OWN, program_len, 0);
 	assert_int_equal(asks(1, NULL), 1);
-	vmp_agent_gone(&vm.agent);
-	vmp_early_step(&vm, now_ns, 1);
-	get_running();
+	assert_int_equal(vm.early_room, VMP_EARLY_SUM_BYTES - VMP_EARLY_LEAST_BYTES);
+	come_again();
 	assert_int_equal(asks(1, NULL), 0);
-	assert_int_equal(vm.early.sum_bytes, before + program_len);
+	assert_int_equal(vm.early_room, VMP_EARLY_SUM_BYTES);
+	say_file(2, OWN, program_len, 0);
+	assert_int_equal(asks(1, NULL), 2);
+	send_object(2, program, 0, program_len, program_len);
+	come_again();
+	assert_int_equal(vm.early_room, VMP_EARLY_SUM_BYTES - VMP_EARLY_LEAST_BYTES);
+	now_ns += SECOND;
 	/* one that does not answer is not waited for */
-	say_file(7, OWN, program_len, 0);
+	say_file(7, OWN, program_len, 7);
 	assert_int_equal(asks(1, NULL), 7);
 	now_ns += VMP_FETCH_PATIENCE_NS + 1;
 	assert_int_equal(vmp_early_step(&vm, now_ns, 0), 1);
@@ -331,6 +390,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slowly, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_room_of_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 	};

@@ -35,17 +35,17 @@ static int is_there(const char *name)
 static void test_cache_trim(void **state)
 {
 	(void)state;
-	put_object("u-1/ab/cd", 1000, 5000);
-	put_object("u-1/ab/ce", 1000, 9000);
-	put_object("u-2/ab/cd", 1000, 7000);
-	put_object("u-2/ff/00", 1000, 10);
-	assert_int_equal(vmp_cache_trim(4000, time(NULL)), 4000);
+	put_object("u-1/ab/cd", 10000, 5000);
+	put_object("u-1/ab/ce", 10000, 9000);
+	put_object("u-2/ab/cd", 10000, 7000);
+	put_object("u-2/ff/00", 10, 10);		/* a page of the disk all the same */
+	assert_int_equal(vmp_cache_trim(34096, time(NULL)), 34096);
 	assert_int_equal(files_in_cache(), 4);
 	/* one that is needed again is young again */
-	assert_int_equal(add(1, 1000, NULL, 0, "u-1/abce"), 0);
-	assert_int_equal(vmp_cache_trim(3500, time(NULL)), 3000);
+	assert_int_equal(add(1, 10000, NULL, 0, "u-1/abce"), 0);
+	assert_int_equal(vmp_cache_trim(33000, time(NULL)), 24096);
 	assert_false(is_there("u-2/ab/cd"));
-	assert_int_equal(vmp_cache_trim(0, time(NULL)), 2000);
+	assert_int_equal(vmp_cache_trim(0, time(NULL)), 14096);
 	assert_true(is_there("u-1/ab/ce") && is_there("u-2/ff/00"));
 }
 

@@ -189,6 +189,11 @@ static void test_room(void **state)
 	assert_int_equal(vmp_room_left(1ULL << 40, 5), 0);
 	assert_int_equal(vmp_room_left(20 << 20, 3 << 20), 2 << 20);
 	assert_true(vmp_room_at(-1) == UINT64_MAX);
+	/* and a twentieth of all files that there can be */
+	assert_true(vmp_room_for_files(1000, 51));
+	assert_false(vmp_room_for_files(1000, 50));
+	assert_true(vmp_room_for_files(0, 0));
+	assert_true(vmp_room_for_files_at(-1));
 }
 
 static void test_amounts_for_people(void **state)

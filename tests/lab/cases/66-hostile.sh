@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 158
+plan 180
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -48,8 +48,14 @@ named=("report $all" "report --csv $all" "report --tree $all" "report --group-by
 # with branches the kernel's code is read as the liar's page tables have it, and its programs' as they are said to be mapped
 branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "loops $all" "annotate burn_a_work" "export -f perf-script")
 
+# kept BUILD-ID ARG... - find(1) of what begins with it in the object cache
+kept() { find /var/cache/vmprof/objects -type f -path "*/${1:0:2}/${1:2}*" "${@:2}"; }
+bomb=766d70726f6620626f6d62 many=6d616e79
+
 f=/out/hostile.vmprof said=/run/lab/hostile.said
-for kind in all files own bombs slow floods branches; do
+kept $bomb -delete
+kept $many -delete
+for kind in all files own bombs slow floods many branches; do
 	lies=$kind options=() forms=("${named[@]}")
 	[ $kind != slow ] || forms=()
 	[ $kind != branches ] || lies=all options=(--lbr any --buffer 4M) forms=("${branched[@]}")
@@ -101,7 +107,7 @@ for kind in all files own bombs slow floods branches; do
 		;;
 	bombs)
 		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
-		at_least "... which is taken" "$(find /var/cache/vmprof/objects -path '*/76/6d7072*' | wc -l)" 1
+		at_least "... which is taken" "$(kept $bomb | wc -l)" 1
 		ok "the report with all debugging information, within a minute" inline
 		at_least "... which is not unpacked, and told of" "$(jq '.files.unread.too_large // 0' /run/lab/inline.json)" 1
 		;;
@@ -110,6 +116,11 @@ for kind in all files own bombs slow floods branches; do
 		at_least "... which is waited for, s" $stopping 60
 		at_most "... but not for long" $stopping 240
 		at_least "... and is counted" "$(told objects_failed_slow)" 1
+		;;
+	many)
+		# VMP_EARLY_LEAST_BYTES of VMP_EARLY_SUM_BYTES
+		at_least "... small programs of its are taken" "$(kept $many | wc -l)" 100
+		at_most "... but no more than 2048, and 32 a second" "$(kept $many | wc -l)" $((32 * (SECONDS - begun) < 2048 ? 32 * (SECONDS - begun) : 2048))
 		;;
 	floods)
 		at_least "... and what was not stored of what it said is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1
