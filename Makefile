@@ -132,6 +132,8 @@ $(O)/tests/test_%: $(SRC)/tests/unit/test_%.c $(core_obj)
 	$(call say,TEST,test_$*)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -I$(SRC) -o $@ $< $(core_obj) $(LIBS) $(CMOCKA_LIBS) -lpthread
 
+$(O)/tests/test_finish: private LDFLAGS += -Wl,--wrap=vmp_needs
+
 # Files of both modules, built as they are before a kernel that tests/unit/kernel_shim.h makes up
 kernel_tests := $(patsubst %,$(O)/tests/test_%,lbr_amd lbr_intel lbr_hooks guest_vmx guest_svm counters steal guest_ring guest_events guest_known guest_maps guest_snapshot guest_task host_clock)
 $(kernel_tests): private CPPFLAGS := -I$(O)/tests/kernel -I$(SRC)/tests/unit $(CPPFLAGS)

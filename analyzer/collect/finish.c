@@ -182,7 +182,6 @@ static void begin_fetching(struct vmp_session *s)
 		vmp_kept_store(&s->vms[i]->kept);
 	}
 	vmp_store_comms(s);
-	vmp_session_phase(s, VMP_FETCHING);
 	find_needs(s);
 	for (i = 0; i < s->nr_vms; i++)
 		sum += vmp_carry_begin(s->vms[i]);
@@ -192,6 +191,8 @@ static void begin_fetching(struct vmp_session *s)
 		vmp_kcopy_guest(s->vms[i]);
 	if (copy)
 		vmp_kcopy_host(s);
+	/* what took so long until here is nothing that the guests were waited for */
+	vmp_session_phase(s, VMP_FETCHING);
 }
 
 /* ----------------------------------------------------------- the end */

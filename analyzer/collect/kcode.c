@@ -167,12 +167,19 @@ static int fill(const struct plan *p, const struct vmp_kcode_reader *reader, str
 	return 0;
 }
 
-/* Before all symbols are looked at: page tables that are something else by now have nothing there */
-static int begins(const struct plan *p, const struct vmp_kcode_reader *reader)
+/* Before all symbols are looked at: page tables that are something else by now do not have all of the kernel's own code */
+static int is_there(const struct plan *p, const struct vmp_kcode_reader *reader)
 {
-	uint8_t page[PAGE];
+	uint64_t at = p->ranges.v[0].start, end = p->ranges.v[0].end;
+	uint8_t code[16 * PAGE];
+	size_t n;
 
-	return reader->read(reader->arg, p->ranges.v[0].start, page, sizeof(page)) ? 0 : -EFAULT;
+	for (; at < end; at += n) {
+		n = reader->read(reader->arg, at, code, end - at < sizeof(code) ? end - at : sizeof(code));
+		if (!n)
+			return -EFAULT;
+	}
+	return 0;
 }
 
 int vmp_kcode_make(char *ksyms, size_t len, const struct vmp_kcode_reader *reader, struct vmp_kcode *out)
@@ -182,7 +189,7 @@ int vmp_kcode_make(char *ksyms, size_t len, const struct vmp_kcode_reader *reade
 	int err = plan_kernel(&p, ksyms, len);
 
 	if (!err)
-		err = begins(&p, reader);
+		err = is_there(&p, reader);
 	if (!err)
 		err = plan_modules(&p, ksyms, len);
 	if (!err)
