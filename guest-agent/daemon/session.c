@@ -254,6 +254,9 @@ int vmp_session_step(struct vmp_session *s)
 		return 1;
 	if (vmp_now_ms() - s->lost_checked_ms >= LOST_CHECK_MS)
 		vmp_session_tell_lost(s);
+	/* the module may not be done with the first when we have read its end */
+	if (s->state == VMP_STOPPING && !s->stop_snapshot && !s->snapshots)
+		vmp_session_ask_stop_snapshot(s);
 	vmp_symbols_look(&s->symbols, 0);
 	if (s->state == VMP_DRAINING)
 		return drain(s) | more;

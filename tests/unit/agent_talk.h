@@ -94,6 +94,7 @@ static struct {
 	int tracing;
 	int snapshots;			/* asked for since open */
 	int busy;			/* refuse further snapshots */
+	int busy_behind;		/* ... so many still behind the end of one */
 	int start_error, snapshot_error;
 	int no_tasks;			/* it does not tell where the kernel keeps them */
 	uint32_t forks;			/* that come as soon as it traces */
@@ -169,7 +170,7 @@ int vmp_module_snapshot(int fd, uint64_t token)
 		return -EINVAL;
 	if (module.snapshot_error)
 		return module.snapshot_error;
-	if (module.busy)
+	if (module.busy || (module.busy_behind && module.busy_behind--))
 		return -EBUSY;
 	module.busy = 1;
 	module.snapshots++;

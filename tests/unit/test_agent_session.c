@@ -202,6 +202,19 @@ static void test_early_stop(void **state)
 	module_snapshot_end(8);
 	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
 
+	/* its end is read while it still runs */
+	start(0);
+	tell_token(VMPROF_MSG_STOP, 8);
+	work();
+	module_snapshot_end(7);
+	module.busy_behind = 2;
+	assert_int_equal(hear_type(VMPROF_MSG_SNAP_END).token.token, 7);
+	work();
+	work();
+	assert_int_equal(module.snapshots, 2);
+	module_snapshot_end(8);
+	assert_int_equal(hear_type(VMPROF_MSG_DONE).token.token, 8);
+
 	/* the same with the first end not read when the second is asked for */
 	start(0);
 	module_snapshot_end(7);
