@@ -57,8 +57,9 @@ static bool still_true(const void *arg)
 {
 	const struct found *f = arg;
 
-	/* live falls to 0 before EXIT is written; EXEC is written before mm changes */
-	return atomic_read(&f->task->signal->live) > 0 && READ_ONCE(f->task->mm) == f->mm;
+	/* live falls to 0 before EXIT is written; EXEC is written before mm changes. A kernel thread may borrow one */
+	return atomic_read(&f->task->signal->live) > 0 &&
+	       (f->mm ? READ_ONCE(f->task->mm) == f->mm : f->task->flags & PF_KTHREAD);
 }
 
 /* Write one record, waiting for room; half of the ring stays free for events */

@@ -90,8 +90,10 @@ void put_task_struct(struct task_struct *t)
 
 struct mm_struct *get_task_mm(struct task_struct *t)
 {
-	if (t->mm)
-		t->mm->users++;
+	/* what a kernel thread has is not its own */
+	if (!t->mm || t->flags & PF_KTHREAD)
+		return NULL;
+	t->mm->users++;
 	return t->mm;
 }
 
@@ -325,17 +327,18 @@ static void test_cancel(void **state)
 	assert_int_equal(vmpg_lost_count[VMPROF_GLOST_MAPS].counter, 0);
 }
 
-/* Who has ended is told by nobody any more, and kernel threads have no mappings */
+/* Who has ended is told by nobody any more, and kernel threads have no mappings, not even where they borrow them */
 static void test_others(void **state)
 {
 	(void)state;
-	processes(3);
+	processes(4);
 	sig[0].live.counter = 0;
 	task[1].mm = NULL;
 	task[1].flags = PF_KTHREAD;
 	task[2].mm = NULL;
+	task[3].flags = PF_KTHREAD;
 	assert_int_equal(take(), 0);
-	assert_told(1, 0, 0);
+	assert_told(2, 0, 0);
 }
 
 int main(void)
