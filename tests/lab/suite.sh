@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# suite.sh [--again] [--cases FOLDER] [--short|--long] [NAME...] - run the lab's test cases on
+# suite.sh [--again] [--limit SECONDS] [--cases FOLDER] [--short|--long] [NAME...] - run the lab's test cases on
 # L1, as one TAP stream; with names (10-profile) only these.
 #
 # Each NN-name.sh of tests/lab/cases, or of another FOLDER of the checkout, prints TAP of its own (lib.sh); here the tests
-# are numbered through, and a case that dies or breaks its plan is a failure.
+# are numbered through, and a case that dies, breaks its plan or takes longer than the limit (2700 s) is a failure.
 # With --short only cases that say "# short: yes" in their head, with --long only those
 # that say "# long: yes", which are left out else. With --again a case that fails is run once
 # more, for samples are drawn by chance and machines stall: what failed at first is shown as
@@ -15,10 +15,11 @@
 # is skipped: it unloads modules, stops libvirtd or needs the emulated host.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
-cases=tests/lab/cases again= length=
+cases=tests/lab/cases again= length= limit=2700
 while :; do
 	case ${1:-} in
 	--again) again=yes ;;
+	--limit) limit=$2; shift ;;
 	--cases) cases=$2; shift ;;
 	--short | --long) length=${1#--} ;;
 	*) break ;;
@@ -58,7 +59,7 @@ run_case()
 		'@exit '*) code=${line#@exit } ;;
 		*) printf '%s\n' "$line" ;;
 		esac
-	done < <(timeout "${CASE_TIMEOUT:-2700}" bash "$1" 2>&1 < /dev/null; echo "@exit $?")
+	done < <(timeout "$limit" bash "$1" 2>&1 < /dev/null; echo "@exit $?")
 	[ "$code" != 3 ] || verdict "not ok 0 - a guest's kernel broke (final)"
 	if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || { [ "$code" != 0 ] && [ $bad = 0 ]; }; then
 		verdict "not ok 0 - exit status $code, $seen of $planned planned tests" "${2:-}"
