@@ -43,7 +43,7 @@ inline() { timeout 60 vmprof report --json --inline $f > /run/lab/inline.json; }
 # told COUNTER - of the collector
 told() { case_json '[.losses.collector[] | select(.name == "'"$1"'").count] | add // 0'; }
 all="--limit 100000"
-named=("report $all" "report --csv $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f folded" "export -f perf-script")
+named=("report $all" "report --tree $all" "report --group-by process,cgroup $all" "export -f csv" "export -f folded" "export -f perf-script")
 
 # with branches the kernel's code is read as the liar's page tables have it, and its programs' as they are said to be mapped
 branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "loops $all" "annotate burn_a_work" "export -f perf-script")
