@@ -462,9 +462,10 @@ static void flood(void)
 	}
 }
 
-static void lie(void)
+/* @token: of the host's request */
+static void lie(uint64_t token)
 {
-	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
+	say_token(VMPROF_MSG_SNAP_BEGIN, token);
 	switch (kind) {
 	case ALL:
 		say_lengths();
@@ -485,7 +486,7 @@ static void lie(void)
 	case MANY:
 		say_many();
 	}
-	say_token(VMPROF_MSG_SNAP_END, 1);
+	say_token(VMPROF_MSG_SNAP_END, token);
 }
 
 /* Return: 1 a session runs */
@@ -506,7 +507,7 @@ static int hear(int runs)
 		if (f.type == VMPROF_MSG_HOST_HELLO)
 			say_hello(0);
 		if (f.type == VMPROF_MSG_START) {
-			lie();
+			lie(token->token);
 			runs = 1;
 		}
 		if (f.type == VMPROF_MSG_GET_OBJECT) {
@@ -517,7 +518,7 @@ static int hear(int runs)
 			if (kind == ALL)
 				say_token(VMPROF_MSG_DONE, ~token->token);
 			else
-				lie();
+				lie(token->token);
 			say_token(VMPROF_MSG_DONE, token->token);
 			runs = 0;
 		}
