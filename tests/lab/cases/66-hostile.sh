@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 180
+plan 158
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -14,8 +14,8 @@ if ! vmprof start --domain web02 --output /run/lab/first.vmprof || ! lab_guest_a
 fi
 lab_guest_put web02 "$LAB_SHARE"/storm/{liar,bomb} /opt/storm
 runs() { [ "$(vmprof status --json | jq -r ".domains[] | select(.name == \"$1\").agent.state")" = running ]; }
-# clean FILE - nothing in it steers a terminal
-clean() { iconv -f UTF-8 -t UTF-8 "$1" > /dev/null && ! LC_ALL=C grep -qP '[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
+# clean FILE - nothing in it steers a terminal; lines may end as those of CSV do
+clean() { iconv -f UTF-8 -t UTF-8 "$1" > /dev/null && ! sed 's/\r$//' "$1" | LC_ALL=C grep -qP '[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]'; }
 rows='[.domains[] | select(.name == "%s").rows[] | select(.process == "%s" and .function == "%s") | .samples] | add // 0'
 # worked DOMAIN PROCESS FUNCTION - its samples
 worked() { case_json "$(printf "$rows" "$@")"; }
@@ -50,12 +50,11 @@ branched=("report $all" "blocks $all" "branches $all" "branches --calls $all" "l
 
 # kept BUILD-ID ARG... - find(1) of what begins with it in the object cache
 kept() { find /var/cache/vmprof/objects -type f -path "*/${1:0:2}/${1:2}*" "${@:2}"; }
-bomb=766d70726f6620626f6d62 many=6d616e79
+bomb=766d70726f6620626f6d62
 
 f=/out/hostile.vmprof said=/run/lab/hostile.said
 kept $bomb -delete
-kept $many -delete
-for kind in all files own bombs slow floods many branches; do
+for kind in all files own bombs slow floods branches; do
 	lies=$kind options=() forms=("${named[@]}")
 	[ $kind != slow ] || forms=()
 	[ $kind != branches ] || lies=all options=(--lbr any --buffer 4M) forms=("${branched[@]}")
@@ -116,11 +115,6 @@ for kind in all files own bombs slow floods many branches; do
 		at_least "... which is waited for, s" $stopping 60
 		at_most "... but not for long" $stopping 240
 		at_least "... and is counted" "$(told objects_failed_slow)" 1
-		;;
-	many)
-		# VMP_EARLY_LEAST_BYTES of VMP_EARLY_SUM_BYTES
-		at_least "... small programs of its are taken" "$(kept $many | wc -l)" 100
-		at_most "... but no more than 2048, and 32 a second" "$(kept $many | wc -l)" $((32 * (SECONDS - begun) < 2048 ? 32 * (SECONDS - begun) : 2048))
 		;;
 	floods)
 		at_least "... and what was not stored of what it said is counted" "$(case_json '[.losses.collector[] | select(.name | test("^agent_")).count] | add // 0')" 1

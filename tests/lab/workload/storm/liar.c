@@ -21,9 +21,6 @@
  * floods: each of its messages makes sense; there are as many as the host takes, of the kinds that cost it most: new
  * processes, new places of the running task, and symbols of a kernel that begin anew with each.
  *
- * many: it tells of small programs that go with their processes, more than a host wants files of, sends each that is asked for, and
- * begins its conversation anew all the time.
- *
  * It ends as an honest agent does where the host asks it to, and begins anew where the host comes again.
  */
 #define _GNU_SOURCE
@@ -48,7 +45,7 @@
 static struct vmp_frame_decoder in;
 static uint32_t seq;
 static int port;
-static enum { ALL, FILES, OWN, BOMBS, SLOW, FLOODS, MANY } kind;
+static enum { ALL, FILES, OWN, BOMBS, SLOW, FLOODS } kind;
 
 static void put(const void *data, size_t len)
 {
@@ -119,11 +116,11 @@ static void say_file(uint32_t file, uint64_t ino, uint64_t bytes, const char *pa
 	say(VMPROF_MSG_FILE, &f, sizeof(f), path, strlen(path));
 }
 
-static void say_hello(uint32_t flags)
+static void say_hello(void)
 {
 	const struct vmprof_hello h = {
 		.version = VMPROF_PROTO_VERSION, .compat = 1, .nr_cpus = UINT32_MAX, .tsc_khz = UINT32_MAX,
-		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = flags | (kind == ALL || kind == FLOODS ? 0 : VMPROF_HELLO_NO_MODULE),
+		.release_len = sizeof(EVIL) - 1, .tsc = __rdtsc(), .flags = kind == ALL || kind == FLOODS ? 0 : VMPROF_HELLO_NO_MODULE,
 	};
 
 	seq = 0;
@@ -276,56 +273,6 @@ static void answer_slowly(void)
 	slow.at = time(NULL) + 5;
 }
 
-/* A program of a build-id alone */
-struct small {
-	Elf64_Ehdr head;
-	Elf64_Phdr notes;
-	struct {
-		Elf64_Nhdr note;
-		char name[4];
-		uint8_t id[20];
-	} build_id;
-};
-
-static void id_of_small(uint32_t number, uint8_t id[20])
-{
-	memset(id, 0, 20);
-	memcpy(id, "many", 4);
-	memcpy(id + 4, &number, sizeof(number));
-}
-
-static void answer_small(const struct vmprof_get_object *ask)
-{
-	const struct vmprof_object o = { .file = ask->file, .total = sizeof(struct small) };
-	struct small s = {
-		.head = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-			.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_phoff = offsetof(struct small, notes),
-			.e_ehsize = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
-		},
-		.notes = {
-			.p_type = PT_NOTE, .p_flags = PF_R, .p_offset = offsetof(struct small, build_id),
-			.p_filesz = sizeof(s.build_id), .p_memsz = sizeof(s.build_id), .p_align = 4,
-		},
-		.build_id = { { 4, 20, NT_GNU_BUILD_ID }, "GNU", "" },
-	};
-
-	id_of_small(ask->file, s.build_id.id);
-	say(VMPROF_MSG_OBJECT, &o, sizeof(o), &s, sizeof(s));
-}
-
-static void say_many(void)
-{
-	static uint32_t number;
-	uint8_t id[20];
-	int i;
-
-	for (i = 0; i < 4000; i++) {
-		id_of_small(++number, id);
-		say_file(number, number, sizeof(struct small), "/small", id);
-	}
-}
-
 /* A program that it is not, one whose tables lie anywhere, or no end */
 static void answer(const struct vmprof_get_object *ask)
 {
@@ -337,10 +284,6 @@ static void answer(const struct vmprof_get_object *ask)
 
 	if (kind == BOMBS && ask->file == 1) {
 		answer_bomb(ask);
-		return;
-	}
-	if (kind == MANY) {
-		answer_small(ask);
 		return;
 	}
 	if (kind == SLOW) {
@@ -462,10 +405,9 @@ static void flood(void)
 	}
 }
 
-/* @token: of the host's request */
-static void lie(uint64_t token)
+static void lie(void)
 {
-	say_token(VMPROF_MSG_SNAP_BEGIN, token);
+	say_token(VMPROF_MSG_SNAP_BEGIN, 1);
 	switch (kind) {
 	case ALL:
 		say_lengths();
@@ -482,11 +424,8 @@ static void lie(uint64_t token)
 		break;
 	case FLOODS:
 		flood();
-		break;
-	case MANY:
-		say_many();
 	}
-	say_token(VMPROF_MSG_SNAP_END, token);
+	say_token(VMPROF_MSG_SNAP_END, 1);
 }
 
 /* Return: 1 a session runs */
@@ -505,9 +444,9 @@ static int hear(int runs)
 	while (vmp_frame_next(&in, &f, &payload)) {
 		token = payload;
 		if (f.type == VMPROF_MSG_HOST_HELLO)
-			say_hello(0);
+			say_hello();
 		if (f.type == VMPROF_MSG_START) {
-			lie(token->token);
+			lie();
 			runs = 1;
 		}
 		if (f.type == VMPROF_MSG_GET_OBJECT) {
@@ -518,7 +457,7 @@ static int hear(int runs)
 			if (kind == ALL)
 				say_token(VMPROF_MSG_DONE, ~token->token);
 			else
-				lie(token->token);
+				lie();
 			say_token(VMPROF_MSG_DONE, token->token);
 			runs = 0;
 		}
@@ -528,14 +467,14 @@ static int hear(int runs)
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [OWN] = "own", [BOMBS] = "bombs", [SLOW] = "slow", [FLOODS] = "floods", [MANY] = "many" };
-	time_t end, anew;
+	static const char *const kinds[] = { [ALL] = "all", [FILES] = "files", [OWN] = "own", [BOMBS] = "bombs", [SLOW] = "slow", [FLOODS] = "floods" };
+	time_t end;
 	int runs = 0;
 
 	if (argc != 4)
 		return 2;
 	while (strcmp(argv[2], kinds[kind]))
-		if (kind++ == MANY)
+		if (kind++ == FLOODS)
 			return 2;
 	port = open(argv[1], O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (port < 0) {
@@ -544,8 +483,7 @@ int main(int argc, char **argv)
 	}
 	setlinebuf(stdout);
 	read_bomb();
-	anew = time(NULL) + 5;
-	end = anew - 5 + atoi(argv[3]);
+	end = time(NULL) + atoi(argv[3]);
 	vmp_frame_decoder_init(&in);
 	while (time(NULL) < end) {
 		struct pollfd p = { .fd = port, .events = POLLIN };
@@ -557,10 +495,6 @@ int main(int argc, char **argv)
 			say_noise();
 		if (runs && kind == FLOODS)
 			flood();
-		if (runs && kind == MANY && time(NULL) >= anew) {
-			say_hello(VMPROF_HELLO_UNASKED);
-			anew = time(NULL) + 5;
-		}
 	}
 	return 0;
 }
