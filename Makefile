@@ -26,8 +26,8 @@ help:
 	@echo '  make fuzz          what reads foreign bytes, with libFuzzer in a root of the lab: FUZZ="frame sftp ...",'
 	@echo '                     FUZZ_SECONDS=60, FUZZ_RUNS=1000000 for each, FUZZ_JOBS=2 at a time'
 	@echo
-	@echo '  make bench         reading captures beside perf report, what sampling and the agent cost, and blocks beside'
-	@echo '                     exact counts (parts of it: make bench-analyzer, make bench-driver, make bench-blocks)'
+	@echo '  make bench         reading captures beside perf report, how long the page takes in a browser, what sampling and the'
+	@echo '                     agent cost, and blocks beside exact counts (make bench-analyzer, -page, -driver, -blocks)'
 	@echo '  make bench-fdo     what a program gains that is made anew from a profile of the host'"'"'s: llvm-bolt, AutoFDO'
 	@echo
 	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest);'
@@ -54,7 +54,7 @@ PNG ?= docs/report-html.png
 
 # Targets of the lab need no configured tree on this machine.
 ifneq ($(filter-out help demo check check-lab check-long check-truth check-hw lab lab-shell products \
-	bench-driver bench-blocks bench-fdo screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
+	bench-driver bench-blocks bench-page bench-fdo screenshot clean distclean clean-cache host-setup driver fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(O)/config.mk
 endif
 
@@ -148,6 +148,9 @@ $(O)/tests/kernel: $(SRC)/Makefile $(wildcard $(SRC)/host-driver/*.[ch]) $(wildc
 # The harness is who ssh would be.
 $(O)/tests/fuzz_sftp $(O)/tests/replay_sftp: private LDFLAGS += $(foreach f,start said end,-Wl,--wrap=vmp_child_$(f))
 
+# A run is a whole report and more.
+$(O)/tests/replay_capture: private CPPFLAGS += -DSTEP=7
+
 $(O)/tests/replay_%: $(SRC)/tests/fuzz/fuzz_%.c $(SRC)/tests/fuzz/replay.c $(core_obj)
 	@mkdir -p $(@D)
 	$(call say,TEST,replay_$*)
@@ -223,12 +226,12 @@ $(O)/exactsum: $(O)/obj/tests/bench/exactsum.o $(O)/obj/tests/truth/exact.o
 
 $(O)/obj/tests/bench/exactsum.o: CPPFLAGS += -I$(SRC)
 
-.PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks bench-fdo
+.PHONY: bench bench-tools bench-analyzer bench-driver bench-blocks bench-page bench-fdo
 bench-tools: $(O)/vmprof $(O)/gen-capture $(O)/measure
 # One after the other: they write to one document, and the last one ends with the table of tables. What is not
 # held in one of them hides nothing of the others; it fails at the end.
 bench:
-	$(Q)bad=; for part in analyzer blocks driver; do $(MAKE) bench-$$part || bad="$$bad bench-$$part"; done; \
+	$(Q)bad=; for part in analyzer page blocks driver; do $(MAKE) bench-$$part || bad="$$bad bench-$$part"; done; \
 		[ -z "$$bad" ] || { echo "bench: not all is as it should be, see above:$$bad" >&2; exit 1; }
 bench-analyzer: bench-tools
 	$(Q)O=$(O) $(SRC)/tests/bench/run
@@ -236,6 +239,8 @@ bench-driver: host-setup
 	$(Q)tests/bench/driver
 bench-blocks: host-setup
 	$(Q)tests/bench/blocks
+bench-page: host-setup
+	$(Q)tests/bench/page
 bench-fdo: host-setup
 	$(Q)tests/bench/fdo
 

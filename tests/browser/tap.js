@@ -12,6 +12,8 @@ export function ok(good, name, detail = '') {
 	}
 }
 
+export const say = (text) => console.log(`# ${text}`);
+
 export const is = (got, wanted, name) => ok(JSON.stringify(got) === JSON.stringify(wanted), name, `got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
 
 // Nothing but what a test opens is to be asked for: background work of the browser's own is off.
