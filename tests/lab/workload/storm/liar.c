@@ -10,11 +10,11 @@
  *
  * files: it lies in what it sends of files alone. It says that it has no module, and tells where burn-b, which must run,
  * truly has its code, with the build-id of burn-a, which another guest runs; so the host believes it, finds samples there,
- * and asks for the file. It gets so many bytes as were told, of no program.
+ * and asks for the file. It gets so many bytes as were told, of no program; then more of it, and what was not asked for.
  *
  * own: the same with burn-b's own build-id and size, whose place in the host's cache the lie would take.
  *
- * bombs: the same with /opt/storm/bomb, which is sent as it is, and unpacks to more than a host has; then more of it, without an end.
+ * bombs: the same with /opt/storm/bomb, which is sent as it is, nothing besides, and unpacks to more than a host has.
  *
  * slow: it says what it says of own, and sends what is asked for of its files byte by byte, one each five seconds.
  *
@@ -243,7 +243,7 @@ static void read_bomb(void)
 	fclose(f);
 }
 
-/* What was asked for of it, in pieces; and behind its end it goes on */
+/* What was asked for of it, in pieces */
 static void answer_bomb(const struct vmprof_get_object *ask)
 {
 	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = bomb.len };
@@ -253,8 +253,6 @@ static void answer_bomb(const struct vmprof_get_object *ask)
 		n = end - o.offset < 30000 ? end - o.offset : 30000;
 		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes + o.offset, n);
 	}
-	for (n = 0; n < 100 && end == bomb.len; n++, o.offset += 30000)
-		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes, bomb.len < 30000 ? bomb.len : 30000);
 }
 
 static struct {
@@ -304,6 +302,10 @@ static void answer(const struct vmprof_get_object *ask)
 		n = left < sizeof(data) ? left : sizeof(data);
 		say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, n);
 	}
+	if (kind == BOMBS)
+		return;		/* a host that is told what it did not ask for takes no sample for the bomb's */
+	for (n = 0; kind == FILES && ask->file == 1 && n < 100; n++, o.offset += sizeof(data))
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, sizeof(data));
 	o.file = ask->file + 1;
 	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
 }
