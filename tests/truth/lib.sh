@@ -56,6 +56,8 @@ truth_guest()
 		finish
 	fi
 	case_guest web01 || bail "web01 is up"
+	# what a case that ended early left to run
+	lab_ssh web01 'pkill -x timeout' > /dev/null 2>&1
 	case_idle
 	virsh -q vcpupin web01 0 0 && virsh -q vcpupin web01 1 1
 }
@@ -80,7 +82,7 @@ truth_session()
 	truth_turns web01 &&
 	truth_meanwhile &&
 	samples=$((samples + $(vmprof status --json | jq '[.domains[].samples] | max'))) &&
-	lab_wait 600 truth_domains ".samples >= $samples" &&
+	lab_wait 1800 truth_domains ".samples >= $samples" &&
 	truth_part truth_stop "$name.exact" &&
 	vmprof stop &&
 	truth_whole truth_stop "$name.exact" && return

@@ -8,7 +8,7 @@ truth_plan 5 9
 TRUTH_TURNS=10
 
 truth_guest
-case_guest_run web01 'timeout 300 sh -c "while :; do /opt/burn/burn-a 20; /opt/burn/burn-b 20; ls -l /usr/bin; done"'
+case_guest_run web01 'timeout 3600 sh -c "while :; do /opt/burn/burn-a 20; /opt/burn/burn-b 20; ls -l /usr/bin; done"'
 ok "a session with programs that take turns" truth_session turns 500 --period 1000000 --random
 ok "a module that takes the host for the guest" truth_module inverted
 ok "... samples them" truth_session inverted 500 --period 1000000

@@ -10,9 +10,9 @@ truth_guest
 ok "web02 is up" case_guest web02
 virsh -q vcpupin web02 0 0
 virsh -q vcpupin web02 1 1
-case_guest_run web01 'timeout 900 sh -c "while :; do /opt/burn/burn-a 20; ls -l /usr/bin; done"'
-case_guest_run web01 'exec /opt/burn/threads 900 64 > /dev/null'
-case_guest_run web02 'timeout 900 sh -c "while :; do /opt/burn/burn-b 20; ls -l /usr/bin; done"'
+case_guest_run web01 'timeout 3600 sh -c "while :; do /opt/burn/burn-a 20; ls -l /usr/bin; done"'
+case_guest_run web01 'exec /opt/burn/threads 3600 64 > /dev/null'
+case_guest_run web02 'timeout 3600 sh -c "while :; do /opt/burn/burn-b 20; ls -l /usr/bin; done"'
 ok "a session" truth_session two 10000 --period 150000 --random --domain web01 --domain web02
 truth_judge two --min 10000 --vcpus shared --neighbours 1000
 case_report /out/two.vmprof --group-by function,process,thread || bail "report"

@@ -8,7 +8,7 @@ truth_plan 4 4
 truth_guest
 ok "few PIDs" lab_ssh web01 'echo 420 > /proc/sys/kernel/pid_max'
 # by lot: in turns, each would have the odd PIDs, or the even ones, and take over only its own
-case_guest_run web01 'timeout 900 bash -c "while :; do if ((RANDOM & 1)); then /opt/burn/burn-a 5; else /opt/burn/burn-b 15; fi; done"'
+case_guest_run web01 'timeout 3600 bash -c "while :; do if ((RANDOM & 1)); then /opt/burn/burn-a 5; else /opt/burn/burn-b 15; fi; done"'
 ok "a session" truth_session reuse 25000 --period 60000 --random
 lab_ssh web01 'pkill -x timeout; echo 32768 > /proc/sys/kernel/pid_max' > /dev/null 2>&1
 case_report /out/reuse.vmprof --by process

@@ -5,8 +5,8 @@
 truth_plan 5 1
 
 truth_guest
-case_guest_run web01 'timeout 900 /opt/burn/burn-a 100000000'
-case_guest_run web01 'timeout 900 /opt/burn/burn-b 100000000'
+case_guest_run web01 'timeout 3600 /opt/burn/burn-a 100000000'
+case_guest_run web01 'timeout 3600 /opt/burn/burn-b 100000000'
 sleep 2
 taskset -c 1 sh -c 'while :; do :; done' &
 hog=$!

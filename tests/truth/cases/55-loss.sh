@@ -6,7 +6,7 @@
 plan 29
 
 truth_guest
-case_guest_run web01 'timeout 600 /opt/burn/burn-a 100000000'
+case_guest_run web01 'timeout 3600 /opt/burn/burn-a 100000000'
 TRUTH_WHOLE=yes TRUTH_TURNS=3
 ok "a session with small rings" truth_session loss 1000 --period 50000 --buffer 4K
 case_report /out/loss.vmprof
