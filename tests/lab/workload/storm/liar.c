@@ -304,10 +304,11 @@ static void answer(const struct vmprof_get_object *ask)
 	}
 	if (kind == BOMBS)
 		return;		/* a host that is told what it did not ask for takes no sample for the bomb's */
-	for (n = 0; kind == FILES && ask->file == 1 && n < 100; n++, o.offset += sizeof(data))
-		say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, sizeof(data));
 	o.file = ask->file + 1;
 	say(VMPROF_MSG_OBJECT, &o, sizeof(o), "unasked", 7);
+	o.file = ask->file;
+	for (n = 0; kind == FILES && ask->file == 1 && n < 100; n++, o.offset += sizeof(data))
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), data, sizeof(data));
 }
 
 /* The build-id of a program here: the bytes of its note.  Return: 20 bytes */
