@@ -27,7 +27,8 @@ help:
 	@echo '                     FUZZ_SECONDS=60, FUZZ_RUNS=1000000 for each, FUZZ_JOBS=2 at a time'
 	@echo
 	@echo '  make bench         reading captures beside perf report, how long the page takes in a browser, what sampling and the'
-	@echo '                     agent cost, and blocks beside exact counts (make bench-analyzer, -page, -driver, -blocks)'
+	@echo '                     agent cost, and blocks beside exact counts (parts of it: make bench-analyzer, make bench-page,'
+	@echo '                     make bench-driver, make bench-blocks)'
 	@echo '  make bench-fdo     what a program gains that is made anew from a profile of the host'"'"'s: llvm-bolt, AutoFDO'
 	@echo
 	@echo '  make lab           build the images and products of LAB_SUITE (host) and GUEST_SUITE (guest);'
