@@ -10,7 +10,7 @@
  *
  * files: it lies in what it sends of files alone. It says that it has no module, and tells where burn-b, which must run,
  * truly has its code, with the build-id of burn-a, which another guest runs; so the host believes it, finds samples there,
- * and asks for the file. It gets so many bytes as were told, of no program; then more of it, and what was not asked for.
+ * and asks for the file. It gets so many bytes as were told, of no program; then what was not asked for, and more of it without an end.
  *
  * own: the same with burn-b's own build-id and size, whose place in the host's cache the lie would take.
  *
