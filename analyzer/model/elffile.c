@@ -14,9 +14,20 @@
 
 #define FILE_MAX	(2ULL << 30)
 #define NAME_MAX_BYTES	8192
+#define NOTES_MAX	(1U << 20)	/* bytes of notes in which a build-id is looked for; some compilers make large ones of their own */
 
-/* Tables that lie outside of the file end the reading before libelf sees them. */
-static int plausible(const uint8_t *data, size_t len)
+/* Where a file has its tables, whatever its class */
+struct tables {
+	int is_64;
+	uint64_t phoff, shoff;
+	unsigned int phnum, phentsize, shnum, shentsize;
+};
+
+#define TABLES(h, is64) ((struct tables){ \
+	.is_64 = (is64), .phoff = (h).e_phoff, .shoff = (h).e_shoff, .phnum = (h).e_phnum, \
+	.phentsize = (h).e_phentsize, .shnum = (h).e_shnum, .shentsize = (h).e_shentsize })
+
+static int read_header(const uint8_t *data, size_t len, struct tables *t)
 {
 	Elf64_Ehdr h;
 	Elf32_Ehdr h32;
@@ -24,24 +35,73 @@ static int plausible(const uint8_t *data, size_t len)
 	if (len < sizeof(h32) || memcmp(data, ELFMAG, SELFMAG) ||
 	    data[EI_DATA] != ELFDATA2LSB || data[EI_VERSION] != EV_CURRENT)
 		return 0;
-	if (data[EI_CLASS] == ELFCLASS64) {
-		if (len < sizeof(h))
-			return 0;
+	if (data[EI_CLASS] == ELFCLASS64 && len >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
-		if (h.e_phnum && (h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phoff > len ||
-				  h.e_phnum > (len - h.e_phoff) / sizeof(Elf64_Phdr)))
-			return 0;
-		return !h.e_shoff || (h.e_shentsize == sizeof(Elf64_Shdr) && h.e_shoff < len &&
-				      h.e_shnum <= (len - h.e_shoff) / sizeof(Elf64_Shdr));
+		*t = TABLES(h, 1);
+		return 1;
 	}
 	if (data[EI_CLASS] != ELFCLASS32)
 		return 0;
 	memcpy(&h32, data, sizeof(h32));
-	if (h32.e_phnum && (h32.e_phentsize != sizeof(Elf32_Phdr) || h32.e_phoff > len ||
-			    h32.e_phnum > (len - h32.e_phoff) / sizeof(Elf32_Phdr)))
+	*t = TABLES(h32, 0);
+	return 1;
+}
+
+static void read_section(const uint8_t *at, int is_64, uint32_t *type, uint64_t *offset, uint64_t *bytes)
+{
+	Elf64_Shdr sh;
+	Elf32_Shdr sh32;
+
+	if (is_64) {
+		memcpy(&sh, at, sizeof(sh));
+		*type = sh.sh_type;
+		*offset = sh.sh_offset;
+		*bytes = sh.sh_size;
+	} else {
+		memcpy(&sh32, at, sizeof(sh32));
+		*type = sh32.sh_type;
+		*offset = sh32.sh_offset;
+		*bytes = sh32.sh_size;
+	}
+}
+
+static int within(size_t len, uint64_t offset, uint64_t nr, size_t entry)
+{
+	return offset <= len && nr <= (len - offset) / entry;
+}
+
+/*
+ * Tables that lie outside of the file end the reading before libelf sees them, and so do sections that lie on one
+ * another: libelf copies each that is not aligned, and we walk through them, so that of a few MiB could be any number.
+ */
+static int plausible(const uint8_t *data, size_t len)
+{
+	uint64_t nr, offset, bytes, sum = 0;
+	size_t entry;
+	struct tables t;
+	uint32_t type;
+
+	if (!read_header(data, len, &t))
 		return 0;
-	return !h32.e_shoff || (h32.e_shentsize == sizeof(Elf32_Shdr) && h32.e_shoff < len &&
-				h32.e_shnum <= (len - h32.e_shoff) / sizeof(Elf32_Shdr));
+	entry = t.is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	if (t.phnum && (t.phentsize != entry || !within(len, t.phoff, t.phnum, entry)))
+		return 0;
+	if (!t.shoff)
+		return 1;
+	entry = t.is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+	if (t.shentsize != entry || !within(len, t.shoff, 1, entry))
+		return 0;
+	nr = t.shnum;
+	if (!nr)	/* the header cannot tell so many: the first section does */
+		read_section(data + t.shoff, t.is_64, &type, &offset, &nr);
+	if (nr > VMP_ELFFILE_SECTIONS_MAX || !within(len, t.shoff, nr, entry))
+		return 0;
+	for (data += t.shoff; nr; nr--, data += entry) {
+		read_section(data, t.is_64, &type, &offset, &bytes);
+		if (type != SHT_NULL && type != SHT_NOBITS && within(len, offset, bytes, 1))
+			sum += bytes;
+	}
+	return sum / 2 <= len;
 }
 
 const char *vmp_elffile_string(const Elf_Data *str, uint64_t offset)
@@ -123,12 +183,17 @@ static int take_build_id(struct vmp_elffile *f, Elf_Data *d)
 /* Linkers give it a section of its own; the vdso has one for all notes */
 static void read_build_id(struct vmp_elffile *f)
 {
+	uint64_t left = NOTES_MAX;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	while ((scn = elf_nextscn(f->elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE && take_build_id(f, vmp_elffile_data(scn, &sh)))
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || sh.sh_size > left)
+			continue;
+		left -= sh.sh_size;
+		if (take_build_id(f, vmp_elffile_data(scn, &sh)))
 			return;
+	}
 }
 
 int vmp_elffile_memory(struct vmp_elffile *f, const void *data, size_t len)

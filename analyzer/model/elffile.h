@@ -4,7 +4,8 @@
  *
  * It may come from a guest.  libelf bounds its own accesses by the image that
  * it was given; we check the tables' places before it looks, and use strings
- * only up to the end of their section.
+ * only up to the end of their section.  Its sections together are at most twice
+ * as long as the file: to go over all of them takes no longer than that.
  */
 #ifndef VMP_ELFFILE_H
 #define VMP_ELFFILE_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #define VMP_BUILD_ID_BYTES	32
+#define VMP_ELFFILE_SECTIONS_MAX	65536	/* a file with more is none that we read */
 
 struct vmp_elffile {
 	Elf *elf;

@@ -19,7 +19,6 @@
 #include "model/elfplt.h"
 #include "util/below.h"
 
-#define SECTIONS_MAX	65536
 #define SYMBOLS_MAX	(8U << 20)
 
 struct section {
@@ -56,7 +55,7 @@ static int read_sections(struct parse *p)
 	GElf_Shdr sh;
 	size_t n = 0;
 
-	if (elf_getshdrnum(p->f->elf, &n) || n > SECTIONS_MAX)
+	if (elf_getshdrnum(p->f->elf, &n))
 		return 0;
 	s = (struct section){ 0 };
 	if (n && vmp_vec_push(&p->sections, s))	/* number 0 is no section */

@@ -247,6 +247,59 @@ static void test_impossible_elf(void **state)
 	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), -ENOEXEC);
 }
 
+/*
+ * What comes of a file of @bytes with @nr sections, each of @each bytes at @offset.  @in_first: the first section tells how many,
+ * for the header cannot
+ */
+static int sections(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
+{
+	Elf64_Ehdr h = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
+		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
+	};
+	uint8_t *image = calloc(1, bytes);
+	struct vmp_elffile f;
+	Elf64_Shdr sh = { .sh_size = in_first ? nr : 0 };
+	uint64_t i;
+	int err;
+
+	assert_non_null(image);
+	memcpy(image, &h, sizeof(h));
+	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
+		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
+		sh = (Elf64_Shdr){ .sh_type = type, .sh_flags = SHF_ALLOC, .sh_offset = offset, .sh_size = each,
+				   .sh_entsize = sizeof(Elf64_Rela), .sh_addralign = 8 };
+	}
+	err = vmp_elffile_memory(&f, image, bytes);
+	if (!err)
+		vmp_elffile_close(&f);
+	free(image);
+	return err;
+}
+
+/* A few MiB that are many GiB of sections, for they lie on one another, or that are nothing but sections */
+static void test_bomb_of_sections(void **state)
+{
+	static const uint32_t types[] = { SHT_NOTE, SHT_RELA, SHT_PROGBITS };
+	const size_t room = 8U << 20;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		/* no more than the file has, twice over; and one byte more for each */
+		assert_int_equal(sections(17, types[i], 1U << 20, 1U << 20, room, 0), 0);
+		assert_int_equal(sections(18, types[i], 1U << 20, 1U << 20, room, 0), -ENOEXEC);
+		assert_int_equal(sections(65535, types[i], (4U << 20) + 1, 3U << 20, room, 0), -ENOEXEC);
+		assert_int_equal(sections(65535, types[i], (4U << 20) + 1, 3U << 20, room, 1), -ENOEXEC);
+	}
+	/* what has no bytes in the file is no burden, as those of debug files */
+	assert_int_equal(sections(18, SHT_NOBITS, 1U << 20, 1U << 30, room, 0), 0);
+	assert_int_equal(sections(VMP_ELFFILE_SECTIONS_MAX, SHT_PROGBITS, 0, 0, room, 1), 0);
+	assert_int_equal(sections(VMP_ELFFILE_SECTIONS_MAX + 1, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
+	assert_int_equal(sections(1ULL << 58, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
+}
+
 /* Several names for one function: which one people know */
 static void test_aliases(void **state)
 {
@@ -500,6 +553,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt), T(test_versions),
 		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
+		cmocka_unit_test(test_bomb_of_sections),
 		cmocka_unit_test(test_nested_symbols), cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_find_in_steps), T(test_guest_function), T(test_objects_by_domain), cmocka_unit_test(test_cache_keys),
 		cmocka_unit_test(test_demangle),
