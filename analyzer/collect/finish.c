@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "collect/carry.h"
@@ -20,6 +21,8 @@
 #define DONE_PATIENCE_NS	10000000000ULL	/* for the agents' last snapshot */
 #define KSYMS_PATIENCE_NS	20000000000ULL	/* for kernel symbols that are on their way */
 #define FETCH_PATIENCE_NS	180000000000ULL	/* for all binaries together */
+#define NEEDS_PATIENCE_NS	60000000000ULL	/* to find out which these are, and ... */
+#define NEEDS_BYTES_A_SECOND	(16U << 20)	/* ... more for a capture that is long */
 
 const char *const vmp_lost_names[VMPROF_LOST_NR] = {
 	[VMPROF_LOST_FULL] = "ring_full",
@@ -151,20 +154,34 @@ static void tell_unknown(const struct vmp_session *s, const char *of, int err)
 {
 	if (err)
 		vmp_warn("cannot tell which binaries of %s the samples need: %s", s->nr_vms > 1 ? of : s->vms[0]->dom.shown,
-			 err == -ENOMEM ? "there is too little memory for all that was told of them" : strerror(-err));
+			 err == -ENOMEM ? "there is too little memory for all that was told of them" :
+			 err == -ETIMEDOUT ? "all that was told of them takes too long to look through" : strerror(-err));
 }
 
-/* Where there is too little memory for what all guests told, each is looked at alone: one that told much costs itself its names. */
+/* Many times what it takes to read the capture */
+static uint64_t needs_patience(const struct vmp_session *s)
+{
+	struct stat st;
+	uint64_t bytes = stat(s->path, &st) ? 0 : (uint64_t)st.st_size;
+
+	return NEEDS_PATIENCE_NS + bytes * (1000000000 / NEEDS_BYTES_A_SECOND);
+}
+
+/*
+ * Where there is too little memory or time for what all guests told, each is looked at alone: one that told much costs itself
+ * its names.
+ */
 static void find_needs(struct vmp_session *s)
 {
-	int err = vmp_needs(s->path, 0, need, s), i;
+	const uint64_t patience_ns = needs_patience(s);
+	int err = vmp_needs(s->path, 0, patience_ns, need, s), i;
 
-	if (err != -ENOMEM || s->nr_vms < 2) {
+	if ((err != -ENOMEM && err != -ETIMEDOUT) || s->nr_vms < 2) {
 		tell_unknown(s, "the guests", err);
 		return;
 	}
 	for (i = 0; i < s->nr_vms; i++)
-		tell_unknown(s, s->vms[i]->dom.shown, vmp_needs(s->path, s->vms[i]->dom.pid, need, s));
+		tell_unknown(s, s->vms[i]->dom.shown, vmp_needs(s->path, s->vms[i]->dom.pid, patience_ns, need, s));
 }
 
 static void begin_fetching(struct vmp_session *s)

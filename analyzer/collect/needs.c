@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/clock.h"
 #include "model/objcache.h"
 
 #define PATH_BYTES	65536	/* no frame has a longer one */
@@ -103,8 +106,33 @@ static int take_all(FILE *from, int (*fn)(void *arg, const struct vmp_needed *n)
 	return err;
 }
 
+/* Return: 0 it has ended; -ETIMEDOUT it did not by itself */
+static int wait_for(pid_t pid, uint64_t patience_ns)
+{
+	const uint64_t until_ns = vmp_now_ns() + patience_ns;
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	uint64_t now_ns;
+	int err = p.fd < 0 ? -errno : 0, n = 0;
+
+	while (!err && !n) {
+		now_ns = vmp_now_ns();
+		if (now_ns >= until_ns)
+			err = -ETIMEDOUT;
+		else if ((n = poll(&p, 1, (int)((until_ns - now_ns) / 1000000 + 1))) < 0 && errno != EINTR)
+			err = -errno;
+		else if (n < 0)
+			n = 0;
+	}
+	if (p.fd >= 0)
+		close(p.fd);
+	if (err)
+		kill(pid, SIGKILL);
+	return waitpid(pid, NULL, 0) < 0 ? -errno : err;
+}
+
 /* Nothing is taken of a process that was ended: it may be asked again */
-int vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+int vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns, int (*fn)(void *arg, const struct vmp_needed *n),
+	      void *arg)
 {
 	const pid_t parent = getpid();
 	int fd = memfd_create("vmprof-needs", MFD_CLOEXEC), err;
@@ -126,7 +154,7 @@ int vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct v
 		}
 		_exit(0);
 	}
-	err = pid < 0 || waitpid(pid, NULL, 0) < 0 ? -errno : 0;
+	err = pid < 0 ? -errno : wait_for(pid, patience_ns);
 	rewind(from);
 	if (!err)
 		err = take_all(from, NULL, NULL);

@@ -3,22 +3,28 @@
 #include "cached.h"
 
 #include "collect/clock.h"
+#include "collect/early.h"
 #include "collect/needs.h"
 #include "collect/session.h"
 
 static uint64_t known_ns;	/* when it was known what is needed */
+static int all_err;		/* what comes of looking at all guests together */
+static int alone;		/* so many were looked at alone */
 
 /* A large capture: that takes its time (the linker puts it in the other's place) */
-int __wrap_vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
-int __wrap_vmp_needs(const char *path, uint32_t vm, int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
+int __wrap_vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns,
+		     int (*fn)(void *arg, const struct vmp_needed *n), void *arg);
+int __wrap_vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns,
+		     int (*fn)(void *arg, const struct vmp_needed *n), void *arg)
 {
 	(void)path;
-	(void)vm;
 	(void)fn;
 	(void)arg;
+	assert_true(patience_ns >= 60000000000);
 	usleep(2000);
 	known_ns = vmp_now_ns();
-	return 0;
+	alone += !!vm;
+	return vm ? 0 : all_err;
 }
 
 static void test_patience(void **state)
@@ -35,10 +41,44 @@ static void test_patience(void **state)
 	assert_true(known_ns && s.phase_ns >= known_ns);
 }
 
+/* Where all that guests told is too much, each is looked at alone; and nobody twice else */
+static void test_alone(void **state)
+{
+	static const struct vmp_session_opts opts;
+	static const struct { int err, alone; } cases[] = {
+		{ 0, 0 }, { -EBADMSG, 0 }, { -ENOMEM, 2 }, { -ETIMEDOUT, 2 },
+	};
+	static struct vmp_session s;
+	static struct vmp_vm vm[2];
+	unsigned int i, k;
+
+	(void)state;
+	s.opts = &opts;
+	s.monitor.fd = -1;
+	for (k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		memset(vm, 0, sizeof(vm));
+		s.nr_vms = 2;
+		for (i = 0; i < 2; i++) {
+			s.vms[i] = &vm[i];
+			vm[i].dom.pid = (pid_t)(1000 + i);
+			vm[i].session = &s;
+			vm[i].gone = 1;
+			vmp_fetch_init(&vm[i].fetch);
+			vmp_early_init(&vm[i]);
+		}
+		all_err = cases[k].err;
+		alone = 0;
+		vmp_session_phase(&s, VMP_ENDING);
+		vmp_session_finish_step(&s, s.phase_ns);
+		assert_int_equal(alone, cases[k].alone);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_patience, make_cache, remove_cache),
+		cmocka_unit_test_setup_teardown(test_alone, make_cache, remove_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 
 #include "collect/needs.h"
 
+#define PATIENCE_NS	600000000000ULL
+
 struct needed {
 	uint32_t vm[8], file[8];
 	char key[8][VMP_OBJKEY_MAX], path[8][64];
@@ -142,11 +144,11 @@ static void test_needed_of_one(void **state)
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
 	gen_guest(&g, 2000, 2000, CR3_A, 3, CODE, 2);
 	finish();
-	assert_int_equal(vmp_needs(path, 0, on_needed, &n), 0);
+	assert_int_equal(vmp_needs(path, 0, PATIENCE_NS, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);
 	assert_int_equal(n.vm[0], 2000);
 	n.nr = 0;
-	assert_int_equal(vmp_needs(path, GEN_VM, on_needed, &n), 0);
+	assert_int_equal(vmp_needs(path, GEN_VM, PATIENCE_NS, on_needed, &n), 0);
 	assert_int_equal(n.nr, 1);
 	assert_int_equal(n.vm[0], GEN_VM);
 	assert_string_equal(n.path[0], "/bin/app");
@@ -168,7 +170,7 @@ static void test_in_another_process(void **state)
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, CODE, 1);
 	gen_guest(&g, GEN_VM, 2000, CR3_A, 3, 0x601000, 2);
 	finish();
-	assert_int_equal(vmp_needs(path, 0, on_needed, &n), 0);
+	assert_int_equal(vmp_needs(path, 0, PATIENCE_NS, on_needed, &n), 0);
 	assert_int_equal(n.nr, 2);
 	assert_int_equal(n.file[0], 2);
 	assert_int_equal(n.file[1], 1);
@@ -176,7 +178,7 @@ static void test_in_another_process(void **state)
 	assert_string_equal(n.key[1], "u-1000/12ab");
 	assert_string_equal(n.path[1], "/bin/app");
 	snprintf(absent, sizeof(absent), "%s.absent", path);
-	assert_int_equal(vmp_needs(absent, 0, on_needed, &n), -ENOENT);
+	assert_int_equal(vmp_needs(absent, 0, PATIENCE_NS, on_needed, &n), -ENOENT);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);	/* nothing is left of it */
 }
 
@@ -232,9 +234,22 @@ static void test_out_of_memory(void **state)
 	killer = fork();
 	if (!killer)
 		end_it(parent);
-	assert_int_equal(vmp_needs(path, 0, on_needed, &n), -ENOMEM);
+	assert_int_equal(vmp_needs(path, 0, PATIENCE_NS, on_needed, &n), -ENOMEM);
 	assert_int_equal(n.nr, 0);
 	assert_int_equal(waitpid(killer, NULL, 0), killer);
+}
+
+/* What takes too long is ended, and nothing is taken of it */
+static void test_out_of_time(void **state)
+{
+	struct needed n = { 0 };
+
+	(void)state;
+	gen_hello(&g, 1500, 1, 0);
+	finish();
+	assert_int_equal(vmp_needs(path, 0, 0, on_needed, &n), -ETIMEDOUT);
+	assert_int_equal(n.nr, 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);	/* nothing is left of it */
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -243,7 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_needed), T(test_needed_elsewhere), T(test_needed_after_reboot),
-		T(test_needed_of_one), T(test_in_another_process), T(test_out_of_memory),
+		T(test_needed_of_one), T(test_in_another_process), T(test_out_of_memory), T(test_out_of_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
