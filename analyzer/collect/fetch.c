@@ -476,7 +476,8 @@ int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64
 {
 	int err, whole;
 
-	if (f->fd < 0 || o->file != f->items[f->at].file)
+	/* the next one waits for its turn, and until then nothing is of it: by ssh most files have no number but 0 */
+	if (f->fd < 0 || !f->asked_bytes || o->file != f->items[f->at].file)
 		return 0;
 	f->heard_ns = now_ns;
 	err = check_piece(f, o);

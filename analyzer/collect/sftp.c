@@ -201,20 +201,30 @@ static const uint8_t *get_string(struct answer *a, uint32_t *len)
 	return s;
 }
 
-static void give(struct vmp_sftp *s, uint32_t status, uint64_t offset, const void *data, uint32_t len)
+/* Answers that still come of this file are old */
+static void forget(struct vmp_sftp *s)
+{
+	s->turn++;
+	s->until = 0;
+}
+
+/* Return: 0 nobody waits for more of it */
+static int give(struct vmp_sftp *s, uint32_t status, uint64_t offset, const void *data, uint32_t len)
 {
 	const struct vmp_msg_object o = {
 		.file = s->file, .status = status, .offset = offset, .total = s->total, .data = { data, len },
 	};
+	int goes_on = s->take(s->arg, &o);
 
-	s->take(s->arg, &o);
+	if (!goes_on)
+		forget(s);
+	return goes_on;
 }
 
-/* This file is not to be had; answers that still come of it are old */
+/* This file is not to be had */
 static void give_up(struct vmp_sftp *s)
 {
-	s->turn++;
-	s->until = 0;
+	forget(s);
 	give(s, 1, 0, NULL, 0);
 }
 
@@ -235,8 +245,8 @@ static void on_stat(struct vmp_sftp *s, enum type type, struct answer *a)
 		return;
 	}
 	/* its size first: who takes the pieces may refuse it before one is sent */
-	give(s, 0, 0, NULL, 0);
-	ask_open(s);
+	if (give(s, 0, 0, NULL, 0))
+		ask_open(s);
 }
 
 static void on_open(struct vmp_sftp *s, enum type type, struct answer *a, int is_old)

@@ -23,7 +23,7 @@ struct vmp_sftp;
 
 /**
  * vmp_sftp_open() - Begin a connection; nothing is waited for.
- * @take: Gets the pieces of files: in order, a failure as a status.
+ * @take: Gets the pieces of files: in order, a failure as a status.  It says 0 where no more of the file is wanted.
  * Return: 0, -ENOMEM, -errno.
  */
 int vmp_sftp_open(struct vmp_sftp **s, const struct vmp_objects *to, uint64_t now_ns,

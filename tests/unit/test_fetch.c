@@ -86,6 +86,30 @@ static void test_fetch_refuses(void **state)
 	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
 }
 
+/* By ssh files have no number: what still comes of one that was refused is nothing of the next one, which waits for its turn */
+static void test_fetch_next_waits(void **state)
+{
+	struct vmp_msg_get_object ask;
+
+	(void)state;
+	now_ns = SECOND;
+	fetch.rate_bytes = fetch.burst_bytes = 8;
+	assert_int_equal(add(0, 8, NULL, 0, "u-1/abcd"), 0);
+	assert_int_equal(add(0, 4, NULL, 0, "u-1/ef01"), 0);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(piece(0, 0, 9, "", 0), 1);	/* its size tells that it is another */
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 0);
+	assert_int_equal(piece(0, 0, 9, "otherone", 0), 0);
+	assert_int_equal(piece(0, 0, 0, "", 1), 0);
+	now_ns += SECOND;
+	assert_int_equal(vmp_fetch_next(&fetch, now_ns, &ask), 1);
+	assert_int_equal(piece(0, 0, 4, "next", 0), 1);
+	assert_int_equal(fetch.failed, 1);
+	assert_int_equal(fetch.fetched, 1);
+	assert_true(vmp_objcache_has("u-1/ef01"));
+}
+
 /* The same content in another file of the guest */
 static int add_elsewhere(uint32_t file, const char *key)
 {
@@ -412,7 +436,7 @@ static void test_cache_is_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fetch), T(test_fetch_refuses), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_rate),
+		T(test_fetch), T(test_fetch_refuses), T(test_fetch_next_waits), T(test_fetch_elsewhere), T(test_fetch_elsewhere_cut), T(test_fetch_many), T(test_fetch_forbidden), T(test_fetch_rate),
 		T(test_fetch_other_build), T(test_fetch_debug),
 		T(test_fetch_debug_refuses), T(test_fetch_timeout), T(test_cache_is_full),
 	};
