@@ -3,7 +3,7 @@
 # long: yes
 # A guest whose agent lies, beside an honest one: web02 may spoil its own profile, and nothing else.
 . /src/tests/lab/cases/common.sh
-plan 158
+plan 159
 
 case_guest web01 || bail "web01 is up"
 case_guest web02 || bail "web02 is up"
@@ -107,6 +107,7 @@ for kind in all files own bombs slow floods branches; do
 	bombs)
 		at_least "... it was believed, and asked for its program" "$(lab_ssh web02 'grep -c "^asked for 1$" /tmp/liar.log')" 1
 		at_least "... which is taken" "$(kept $bomb | wc -l)" 1
+		at_least "... and for one whose sections lie on one another" "$(lab_ssh web02 'grep -c "^asked for 2$" /tmp/liar.log')" 1
 		ok "the report with all debugging information, within a minute" inline
 		at_least "... which is not unpacked, and told of" "$(jq '.files.unread.too_large // 0' /run/lab/inline.json)" 1
 		;;

@@ -14,7 +14,8 @@
  *
  * own: the same with burn-b's own build-id and size, whose place in the host's cache the lie would take.
  *
- * bombs: the same with /opt/storm/bomb, which is sent as it is, nothing besides, and unpacks to more than a host has.
+ * bombs: the same with /opt/storm/bomb, which is sent as it is, nothing besides, and unpacks to more than a host has; and as the next
+ * file one of 8 MiB, whose sections lie on one another: to go over all of their notes is to go over 256 GiB.
  *
  * slow: it says what it says of own, and sends what is asked for of its files byte by byte, one each five seconds.
  *
@@ -243,15 +244,36 @@ static void read_bomb(void)
 	fclose(f);
 }
 
-/* What was asked for of it, in pieces */
-static void answer_bomb(const struct vmprof_get_object *ask)
+#define SECTIONS_BYTES	(8U << 20)
+
+/* As many as a header tells of, all of the same half of the file, from an odd byte on */
+static const uint8_t *file_of_sections(void)
 {
-	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = bomb.len };
-	uint64_t end = ask->offset + ask->len < bomb.len ? ask->offset + ask->len : bomb.len, n;
+	const uint64_t half = SECTIONS_BYTES / 2;
+	const Elf64_Ehdr h = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
+		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h), .e_shoff = sizeof(h),
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 65534,
+	};
+	const Elf64_Shdr sh = { .sh_type = SHT_NOTE, .sh_offset = half + 1, .sh_size = half - 1, .sh_addralign = 4 };
+	static uint8_t bytes[SECTIONS_BYTES];
+	int i;
+
+	memcpy(bytes, &h, sizeof(h));
+	for (i = 1; i < h.e_shnum; i++)
+		memcpy(bytes + sizeof(h) + (size_t)i * sizeof(sh), &sh, sizeof(sh));
+	return bytes;
+}
+
+/* What was asked for of it, in pieces */
+static void answer_bytes(const struct vmprof_get_object *ask, const uint8_t *bytes, uint64_t len)
+{
+	struct vmprof_object o = { .file = ask->file, .offset = ask->offset, .total = len };
+	uint64_t end = ask->offset + ask->len < len ? ask->offset + ask->len : len, n;
 
 	for (; o.offset < end; o.offset += n) {
 		n = end - o.offset < 30000 ? end - o.offset : 30000;
-		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bomb.bytes + o.offset, n);
+		say(VMPROF_MSG_OBJECT, &o, sizeof(o), bytes + o.offset, n);
 	}
 }
 
@@ -281,7 +303,11 @@ static void answer(const struct vmprof_get_object *ask)
 	size_t i;
 
 	if (kind == BOMBS && ask->file == 1) {
-		answer_bomb(ask);
+		answer_bytes(ask, bomb.bytes, bomb.len);
+		return;
+	}
+	if (kind == BOMBS && ask->file == 2) {
+		answer_bytes(ask, file_of_sections(), SECTIONS_BYTES);
 		return;
 	}
 	if (kind == SLOW) {
@@ -368,7 +394,8 @@ static void say_burn(void)
 		m.pgoff = pgoff;
 		m.ino = ++file;
 		say(VMPROF_MSG_MAP, &m, sizeof(m), EVIL_PATH, sizeof(EVIL_PATH) - 1);
-		say_file(file, file, file == 1 ? bytes_of(as[kind]) : 30000, EVIL_PATH, file == 1 ? build_id : NULL);
+		say_file(file, file, file == 1 ? bytes_of(as[kind]) : file == 2 && kind == BOMBS ? SECTIONS_BYTES : 30000, EVIL_PATH,
+			 file == 1 ? build_id : NULL);
 	}
 	if (maps)
 		fclose(maps);
