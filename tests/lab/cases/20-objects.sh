@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How binaries come from the guest: not at all, and then from a folder with its files; by ssh; by an ssh that fails.
+# How binaries come from the guest: not at all, by the host's will or by the guest's, and then from a folder with its files; by ssh; by
+# an ssh that fails.
 . /src/tests/lab/cases/common.sh
-plan 24
+plan 30
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -40,6 +41,20 @@ is "so functions have no names" "$(quantum)" 0
 at_least "but build-id and offset" "$(case_json '[.domains[0].rows[] | select(.function | test("^.libquantum.*[+]0x[0-9a-f]+ build-id [0-9a-f]{16}.$")) | .samples] | add // 0')" 500
 is "the report knows why" "$(case_json '.domains[0].objects')" none
 like "and says so" "$(vmprof report --limit 3 /out/none.vmprof)" 'left in the guest [(]vmprof start --objects none[)]'
+
+# the guest's operator forbids it, by the drop-in of vmprof-agent(8)
+dropin=/etc/systemd/system/vmprof-agent.service.d/no-objects.conf
+sed -n '/^\[Service\]$/,/^\.Ed/p' /src/guest-agent/daemon/vmprof-agent.8 | grep -v '^\.' |
+	lab_ssh web01 "mkdir -p ${dropin%/*} && cat > $dropin && systemctl daemon-reload && systemctl restart vmprof-agent" &&
+	lab_guest_agent_wait web01 || bail "the drop-in of vmprof-agent(8)"
+session forbidden agent
+like "the guest hands none over" "$said" 'binaries could not be fetched: [0-9]+ not there or not to be read'
+is "nothing was copied" "$(in_cache)" 0
+case_report /out/forbidden.vmprof
+is "functions have no names" "$(quantum)" 0
+at_least "but build-id and offset" "$(case_json '[.domains[0].rows[] | select(.function | test("^.libquantum.*[+]0x[0-9a-f]+ build-id [0-9a-f]{16}.$")) | .samples] | add // 0')" 500
+ok "the guest's operator allows it again" lab_ssh web01 "rm -r ${dropin%/*} && systemctl daemon-reload && systemctl restart vmprof-agent"
+lab_guest_agent_wait web01
 
 sysroot=/run/lab/sysroot
 rm -rf $sysroot && mkdir $sysroot

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # long: yes
 # A storm of 2,000 short processes of 50 programs, begun in six ways, which open a library while they run: all have
-# names. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
+# names, while a large program that is in no file of the guest's root comes over the same channel. Another one while the host takes nothing from the channel, with a small ring: what is lost is counted, the rest
 # is right. The first again without the module: most have names, and it is said why not all have;
 # a container has its places there, too, and what is gone its build-id.
 . /src/tests/lab/cases/common.sh
-plan 60
+plan 61
 
 case_guest web01 || bail "web01 is up with its agent"
 case_idle
@@ -40,10 +40,23 @@ left_as_found()
 held_back='' refused=''
 trap 'left_as_found > /dev/null 2>&1' EXIT
 
+# 24 MiB that nobody has but a process with a file system of its own, and which are fetched while it lives
+id=vmprof-fleeting-file big=/run/lab/nowhere-else
+key=$(printf $id | od -An -v -tx1 | tr -d ' \n')
+came() { find /var/cache/vmprof/objects -type f -size 24M -path "*/${key:0:2}/${key:2}" | wc -l; }
+lab_ssh web01 'cat /usr/bin/sleep' > $big
+at=$(LC_ALL=C grep -obUaP '\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0' $big | head -n 1 | cut -d: -f1)
+printf $id | dd of=$big bs=1 seek=$((at + 16)) conv=notrunc status=none
+truncate -s 24M $big
+lab_guest_put web01 $big /opt/storm
+case_guest_run web01 'exec unshare --mount sh -c "mount -t tmpfs none /mnt && mv /opt/storm/nowhere-else /mnt && exec /mnt/nowhere-else 3600"'
+
 f=/out/storm.vmprof
 rm -f $f
 ok "start" vmprof start --domain web01 --period 200us --output $f
 is "2,000 processes begin and end" "$(storm 2000 200000)" "0 of 2000 failed"
+is "... beside 24 MiB of a program that is nowhere else" "$(came)" 1
+lab_ssh web01 'pkill nowhere-else'
 ok "stop" vmprof stop
 case_report $f || bail "report"
 all=$(user true) bad=$(user "$nameless")
