@@ -9,12 +9,20 @@
 
 #include "cursor.h"
 
-#define NOTES_MAX	(16U << 10)	/* bytes of one note segment that are looked at */
+#define NOTES_MAX	(16U << 10)	/* bytes of notes in one place that are looked at */
 
-struct segment {
+struct entry {
 	uint32_t type;
 	uint64_t offset;
 	uint64_t bytes;
+};
+
+/* One of the two that say where notes lie */
+struct table {
+	uint64_t offset;
+	unsigned int entry_bytes, nr;
+	uint32_t notes;			/* the type of those entries */
+	struct entry (*read)(struct vmp_cursor *c, int is64);
 };
 
 static ssize_t fd_read(void *arg, void *buf, size_t len, uint64_t offset)
@@ -34,7 +42,7 @@ struct vmp_elf_source vmp_elf_fd(int *fd)
 	return (struct vmp_elf_source){ fd_read, fd };
 }
 
-/* The notes of one segment: name size, descriptor size, type, name, descriptor */
+/* The notes of one place: name size, descriptor size, type, name, descriptor */
 static int find_in_notes(struct vmp_cursor c, struct vmp_build_id *id)
 {
 	uint32_t name_len, desc_len, type;
@@ -61,41 +69,56 @@ static int find_in_notes(struct vmp_cursor c, struct vmp_build_id *id)
 	return -ENOENT;
 }
 
-static struct segment read_segment(struct vmp_cursor *c, int is64)
+static struct entry read_segment(struct vmp_cursor *c, int is64)
 {
-	struct segment s;
+	struct entry e;
 
-	s.type = vmp_cursor_u32(c);
+	e.type = vmp_cursor_u32(c);
 	if (is64) {
 		vmp_cursor_u32(c);		/* flags */
-		s.offset = vmp_cursor_u64(c);
+		e.offset = vmp_cursor_u64(c);
 		vmp_cursor_bytes(c, 16);	/* addresses */
-		s.bytes = vmp_cursor_u64(c);
+		e.bytes = vmp_cursor_u64(c);
 		vmp_cursor_bytes(c, 16);	/* size in memory, alignment */
 	} else {
-		s.offset = vmp_cursor_u32(c);
+		e.offset = vmp_cursor_u32(c);
 		vmp_cursor_bytes(c, 8);
-		s.bytes = vmp_cursor_u32(c);
+		e.bytes = vmp_cursor_u32(c);
 		vmp_cursor_bytes(c, 12);
 	}
-	return s;
+	return e;
 }
 
-static int search_segments(const struct vmp_elf_source *src, struct vmp_cursor headers,
-			   unsigned int nr, int is64, struct vmp_build_id *id)
+static struct entry read_section(struct vmp_cursor *c, int is64)
 {
-	uint8_t notes[NOTES_MAX];
-	struct segment s;
+	struct entry e;
+
+	vmp_cursor_u32(c);			/* name */
+	e.type = vmp_cursor_u32(c);
+	vmp_cursor_bytes(c, is64 ? 16 : 8);	/* flags, address */
+	e.offset = is64 ? vmp_cursor_u64(c) : vmp_cursor_u32(c);
+	e.bytes = is64 ? vmp_cursor_u64(c) : vmp_cursor_u32(c);
+	vmp_cursor_bytes(c, is64 ? 24 : 16);	/* link, information, alignment, size of entries */
+	return e;
+}
+
+/* Behind the end of the file entries are zeros */
+static int search(const struct vmp_elf_source *src, const struct table *t, int is64, struct vmp_build_id *id)
+{
+	uint8_t entries[VMP_ELF_ENTRIES_MAX * sizeof(Elf64_Shdr)], notes[NOTES_MAX];
+	unsigned int nr = t->nr < VMP_ELF_ENTRIES_MAX ? t->nr : VMP_ELF_ENTRIES_MAX;
+	struct vmp_cursor c;
+	struct entry e;
 	ssize_t n;
 
-	for (; nr; nr--) {
-		s = read_segment(&headers, is64);
-		if (headers.failed)
-			return -ENOEXEC;
-		if (s.type != PT_NOTE)
+	n = src->read(src->arg, entries, nr * t->entry_bytes, t->offset);
+	if (n < 0)
+		return (int)n;
+	for (c = vmp_cursor_init(entries, (size_t)n); nr; nr--) {
+		e = t->read(&c, is64);
+		if (e.type != t->notes)
 			continue;
-		n = src->read(src->arg, notes, s.bytes < NOTES_MAX ? s.bytes : NOTES_MAX,
-			      s.offset);
+		n = src->read(src->arg, notes, e.bytes < NOTES_MAX ? e.bytes : NOTES_MAX, e.offset);
 		if (n < 0)
 			return (int)n;
 		if (!find_in_notes(vmp_cursor_init(notes, (size_t)n), id))
@@ -107,12 +130,12 @@ static int search_segments(const struct vmp_elf_source *src, struct vmp_cursor h
 int vmp_elf_build_id(const struct vmp_elf_source *src, struct vmp_build_id *id)
 {
 	uint8_t ident[EI_NIDENT], rest[sizeof(Elf64_Ehdr) - EI_NIDENT];
-	uint8_t headers[VMP_ELF_PHDRS_MAX * sizeof(Elf64_Phdr)];
-	unsigned int phentsize, phnum;
+	struct table segments = { .notes = PT_NOTE, .read = read_segment };
+	struct table sections = { .notes = SHT_NOTE, .read = read_section };
 	struct vmp_cursor c;
-	uint64_t phoff;
+	unsigned int type;
 	ssize_t n;
-	int is64;
+	int is64, err;
 
 	n = src->read(src->arg, ident, sizeof(ident), 0);
 	if (n < 0)
@@ -126,18 +149,21 @@ int vmp_elf_build_id(const struct vmp_elf_source *src, struct vmp_build_id *id)
 	if (n < 0)
 		return (int)n;
 	c = vmp_cursor_init(rest, (size_t)n);
-	vmp_cursor_bytes(&c, is64 ? 16 : 12);	/* type, machine, version, entry */
-	phoff = is64 ? vmp_cursor_u64(&c) : vmp_cursor_u32(&c);
-	vmp_cursor_bytes(&c, is64 ? 14 : 10);	/* section headers, flags, header size */
-	phentsize = vmp_cursor_u16(&c);
-	phnum = vmp_cursor_u16(&c);
-	if (c.failed || phentsize != (is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
+	type = vmp_cursor_u16(&c);
+	vmp_cursor_bytes(&c, is64 ? 14 : 10);	/* machine, version, entry */
+	segments.offset = is64 ? vmp_cursor_u64(&c) : vmp_cursor_u32(&c);
+	sections.offset = is64 ? vmp_cursor_u64(&c) : vmp_cursor_u32(&c);
+	vmp_cursor_bytes(&c, 6);		/* flags, header size */
+	segments.entry_bytes = vmp_cursor_u16(&c);
+	segments.nr = vmp_cursor_u16(&c);
+	sections.entry_bytes = vmp_cursor_u16(&c);
+	sections.nr = vmp_cursor_u16(&c);
+	if (c.failed || (type != ET_EXEC && type != ET_DYN) ||
+	    segments.entry_bytes != (is64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
 		return -ENOEXEC;
-	if (phnum > VMP_ELF_PHDRS_MAX)
-		phnum = VMP_ELF_PHDRS_MAX;
 
-	n = src->read(src->arg, headers, phnum * phentsize, phoff);
-	if (n < 0)
-		return (int)n;
-	return search_segments(src, vmp_cursor_init(headers, (size_t)n), phnum, is64, id);
+	err = search(src, &segments, is64, id);
+	if (err == -ENOENT && sections.entry_bytes == (is64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		err = search(src, &sections, is64, id);
+	return err;
 }

@@ -3,7 +3,7 @@
  * elf_id.h - the GNU build-id of an ELF file; every byte of it is hostile.
  *
  * The file is read through a callback, in few bounded reads: header, program
- * headers, note segments.
+ * headers, note segments; where no segment has it, section headers and note sections.
  */
 #ifndef VMP_ELF_ID_H
 #define VMP_ELF_ID_H
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <vmprof/agent_proto.h>
 
-#define VMP_ELF_PHDRS_MAX	64U	/* read at most; real files have about a dozen */
+#define VMP_ELF_ENTRIES_MAX	64U	/* of each table read at most; the notes lie first, or nearly so */
 
 /* Where the bytes come from */
 struct vmp_elf_source {
@@ -28,10 +28,12 @@ struct vmp_build_id {
 };
 
 /**
- * vmp_elf_build_id() - Find the build-id in the file's note segments.
+ * vmp_elf_build_id() - Find the build-id of a program, a library, or the debug file of one.
  * @id: Set on success.
  *
- * Return: 0, -ENOEXEC (no ELF file, or a damaged one), -ENOENT (no build-id),
+ * The segments of debug files may have been left as they were when what they tell of was moved (eu-strip).
+ *
+ * Return: 0, -ENOEXEC (it is no such file, or a damaged one), -ENOENT (no build-id),
  * or what read() said.
  */
 int vmp_elf_build_id(const struct vmp_elf_source *src, struct vmp_build_id *id);

@@ -6,7 +6,7 @@
 
 #include "elf_id.h"
 
-#define READS_MAX	(3 + VMP_ELF_PHDRS_MAX)	/* header twice, program headers, one for each of them */
+#define READS_MAX	(4 + 2 * VMP_ELF_ENTRIES_MAX)	/* header twice, both tables, one for each entry */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -81,8 +81,8 @@ static int read_id(const void *p, size_t len, struct vmp_build_id *id)
 	struct vmp_elf_source src = { memory_read, &m };
 	int ret = vmp_elf_build_id(&src, id);
 
-	/* header twice, program headers, at most one read for each of them */
-	assert_true(m.reads <= 3 + VMP_ELF_PHDRS_MAX);
+	/* header twice, both tables, at most one read for each entry */
+	assert_true(m.reads <= 4 + 2 * VMP_ELF_ENTRIES_MAX);
 	return ret;
 }
 
@@ -108,7 +108,7 @@ static void test_32bit(void **state)
 	} im = {
 		.eh = {
 			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
-			.e_phoff = sizeof(Elf32_Ehdr), .e_phentsize = sizeof(Elf32_Phdr),
+			.e_type = ET_EXEC, .e_phoff = sizeof(Elf32_Ehdr), .e_phentsize = sizeof(Elf32_Phdr),
 			.e_phnum = 1,
 		},
 		.nh = { 4, 8, NT_GNU_BUILD_ID }, .name = "GNU", .desc = { 9, 8, 7, 6, 5, 4, 3, 2 },
@@ -121,6 +121,78 @@ static void test_32bit(void **state)
 	assert_int_equal(read_id(&im, sizeof(im), &id), 0);
 	assert_int_equal(id.len, 8);
 	assert_memory_equal(id.bytes, im.desc, 8);
+}
+
+/* As eu-strip makes debug files: what moved is where the sections say, not where the segments do */
+static void test_moved_notes(void **state)
+{
+	struct {
+		struct image im;
+		Elf64_Shdr sh[3];
+	} file = { .im = good_image(), .sh = { { 0 }, { .sh_type = SHT_NOBITS }, { .sh_type = SHT_NOTE } } };
+	struct vmp_build_id id;
+	size_t len;
+
+	(void)state;
+	file.im.ph[1].p_offset -= 16;
+	assert_int_equal(read_id(&file, sizeof(file), &id), -ENOENT);
+	file.im.eh.e_shoff = offsetof(__typeof__(file), sh);
+	file.im.eh.e_shentsize = sizeof(Elf64_Shdr);
+	file.im.eh.e_shnum = 3;
+	file.sh[2].sh_offset = offsetof(struct image, notes);
+	file.sh[2].sh_size = sizeof(file.im.notes);
+	assert_int_equal(read_id(&file, sizeof(file), &id), 0);
+	assert_int_equal(id.len, 20);
+	assert_memory_equal(id.bytes, file.im.notes.desc, 20);
+	for (len = 0; len < offsetof(__typeof__(file), sh[2].sh_link); len++)
+		assert_int_not_equal(read_id(&file, len, &id), 0);
+	file.im.eh.e_shentsize--;
+	assert_int_equal(read_id(&file, sizeof(file), &id), -ENOENT);
+	file.im.eh.e_shentsize++;
+	file.im.eh.e_shoff = UINT64_MAX - 8;
+	assert_int_equal(read_id(&file, sizeof(file), &id), -ENOENT);
+}
+
+static void test_moved_notes_32bit(void **state)
+{
+	struct {
+		Elf32_Ehdr eh;
+		Elf32_Shdr sh;
+		Elf32_Nhdr nh;
+		char name[4];
+		uint8_t desc[8];
+	} im = {
+		.eh = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_phentsize = sizeof(Elf32_Phdr),
+			.e_shoff = sizeof(Elf32_Ehdr), .e_shentsize = sizeof(Elf32_Shdr), .e_shnum = 1,
+		},
+		.sh = { .sh_type = SHT_NOTE, .sh_offset = sizeof(Elf32_Ehdr) + sizeof(Elf32_Shdr), .sh_size = 24 },
+		.nh = { 4, 8, NT_GNU_BUILD_ID }, .name = "GNU", .desc = { 9, 8, 7, 6, 5, 4, 3, 2 },
+	};
+	struct vmp_build_id id;
+
+	(void)state;
+	assert_int_equal(read_id(&im, sizeof(im), &id), 0);
+	assert_int_equal(id.len, 8);
+	assert_memory_equal(id.bytes, im.desc, 8);
+}
+
+/* Memory of a process that died, and other files that nothing maps as code */
+static void test_other_types(void **state)
+{
+	static const uint16_t types[] = { ET_NONE, ET_REL, ET_CORE, 0xfe00 };
+	struct image im = good_image();
+	struct vmp_build_id id;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		im.eh.e_type = types[i];
+		assert_int_equal(read_id(&im, sizeof(im), &id), -ENOEXEC);
+	}
+	im.eh.e_type = ET_EXEC;
+	assert_int_equal(read_id(&im, sizeof(im), &id), 0);
 }
 
 /* Cut at every byte: never an id unless its last byte is there */
@@ -231,6 +303,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_32bit),
+		cmocka_unit_test(test_moved_notes),
+		cmocka_unit_test(test_moved_notes_32bit),
+		cmocka_unit_test(test_other_types),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_too_long),
