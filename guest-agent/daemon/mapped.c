@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int (*vmp_mapped_guard)(uint32_t major, uint32_t minor);
@@ -23,15 +25,23 @@ int vmp_mapped_may_touch(int handle)
 	return vmp_mapped_guard(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* Some file systems give each subvolume a device of its own in stat() only */
-static int is_inode(const struct vmp_mapped *m, uint64_t ino, uint32_t dev_major, uint32_t dev_minor)
+static int is_device(const struct vmp_mapped *m, uint32_t dev_major, uint32_t dev_minor)
 {
-	return ino == m->ino && (!m->dev_major || !dev_major || (dev_major == m->dev_major && dev_minor == m->dev_minor));
+	return dev_major == m->dev_major && dev_minor == m->dev_minor;
 }
 
-static int same_file(const struct vmp_mapped *m, const struct stat *st)
+/* On these a map has the device of the whole, or of what lies below, and stat() that of a subvolume or a layer */
+static int has_other_devices(int handle)
 {
-	return is_inode(m, st->st_ino, major(st->st_dev), minor(st->st_dev));
+	struct statfs fs;
+
+	return !fstatfs(handle, &fs) && (fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC);
+}
+
+static int same_file(const struct vmp_mapped *m, int handle, const struct stat *st)
+{
+	return st->st_ino == m->ino &&
+	       (is_device(m, major(st->st_dev), minor(st->st_dev)) || has_other_devices(handle));
 }
 
 /* From a handle that has touched nothing yet to one that can be read; without @m any file will do */
@@ -46,7 +56,7 @@ static int reopen_regular(int handle, const struct vmp_mapped *m, struct stat *s
 		return -errno;
 	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
-	if (m && !same_file(m, st))
+	if (m && !same_file(m, handle, st))
 		return -ESTALE;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", handle);
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -150,8 +160,8 @@ static int lies_below(const char *root, const struct vmp_mapped *m)
 	close(dir);
 	if (handle < 0)
 		return errno == EINVAL;		/* before Linux 5.12 */
-	found = !statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) &&
-		is_inode(m, st.stx_ino, st.stx_dev_major, st.stx_dev_minor);
+	found = !statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) && st.stx_ino == m->ino &&
+		(!st.stx_dev_major || is_device(m, st.stx_dev_major, st.stx_dev_minor));
 	close(handle);
 	return found;
 }

@@ -8,7 +8,10 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <time.h>
+
+#include "tiny_elf.h"
 
 #include "guest-agent/daemon/vdso.c"
 #include "guest-agent/daemon/mapped.c"
@@ -62,13 +65,25 @@ static int read_byte(struct vmp_files *files, uint32_t handle)
 static char dir[] = "/tmp/vmprof-files-XXXXXX";
 static char path[64], other[64];
 
-static void write_file(const char *name, const char *text)
+static void write_bytes(const char *name, const void *data, size_t len)
 {
 	FILE *f = fopen(name, "we");
 
 	assert_non_null(f);
-	fputs(text, f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
 	fclose(f);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	write_bytes(name, text, strlen(text));
+}
+
+static void write_elf(const char *name, uint8_t id)
+{
+	const struct tiny_elf elf = tiny_elf(id);
+
+	write_bytes(name, &elf, sizeof(elf));
 }
 
 static int setup(void **state)
@@ -183,13 +198,15 @@ static void test_rewritten(void **state)
 {
 	struct vmp_files *files = *state;
 	struct vmp_msg_map m = map_of(path);
+	struct tiny_elf elf[2] = { tiny_elf(1), tiny_elf(1) };
 
+	write_elf(path, 1);
 	note(files, &m, 0);
 	assert_int_equal(take_file(files, 1), 0);
 	assert_int_equal(read_byte(files, 1), 0);
 
 	assert_int_equal(vmp_files_get(files, 1)->since_tsc, 0);
-	write_file(path, "other and longer bytes");
+	write_bytes(path, elf, sizeof(elf));
 	m.tsc = 7000;
 	note(files, &m, VMP_FILES_CHECK_MS);
 	assert_int_equal(vmp_files_get(files, 2)->since_tsc, 7000);
@@ -211,6 +228,63 @@ static void test_replaced(void **state)
 	assert_int_equal(take_file(files, 1), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
 	assert_int_equal(vmp_files_get(files, 1)->bytes, 0);
 	assert_int_equal(read_byte(files, 1), -ESTALE);
+}
+
+/* Whoever made the map chose the inode's number, on a file system that has no device: the file at the path is another one */
+static void test_other_device(void **state)
+{
+	static const uint32_t devices[][2] = { { 0, 0xfffff }, { 1, 0xfffff } };
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+	uint32_t i;
+
+	write_elf(path, 1);
+	for (i = 0; i < 2; i++) {
+		m.dev_major = devices[i][0];
+		m.dev_minor = devices[i][1];
+		note(files, &m, 0);
+		assert_int_equal(take_file(files, i + 1), VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
+		assert_int_equal(read_byte(files, i + 1), -ESTALE);
+	}
+}
+
+/* Maps have the device of an overlay or of what lies below it, as the kernel is; stat() may have a third one */
+static void test_overlay(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m;
+	char cmd[256], options[256], merged[96];
+	int ret;
+
+	snprintf(cmd, sizeof(cmd), "cd %s && mkdir low up work merged && mv lib.so low && ln low/lib.so lib.so", dir);
+	assert_int_equal(system(cmd), 0);
+	write_elf(path, 1);
+	snprintf(options, sizeof(options), "lowerdir=%s/low,upperdir=%s/up,workdir=%s/work", dir, dir, dir);
+	snprintf(merged, sizeof(merged), "%s/merged", dir);
+	ret = mount("overlay", merged, "overlay", 0, options);
+	if (!ret) {
+		strcat(merged, "/lib.so");
+		m = map_of(merged);
+		note(files, &m, 0);
+		m.dev_minor ^= 0xfffff;
+		note(files, &m, 0);
+		m = map_of(path);
+		m.path = (struct vmp_span){ merged, (uint32_t)strlen(merged) };
+		note(files, &m, 0);
+		m.ino ^= 1;
+		note(files, &m, 0);
+		*strrchr(merged, '/') = 0;
+		umount(merged);
+	}
+	snprintf(cmd, sizeof(cmd), "cd %s && rm -r low up work merged", dir);
+	assert_int_equal(system(cmd), 0);
+	if (ret)
+		skip();			/* it takes root's rights */
+	assert_int_equal(files->nr, 4);
+	assert_int_equal(vmp_files_get(files, 1)->flags, 0);
+	assert_int_equal(vmp_files_get(files, 2)->flags, 0);
+	assert_int_equal(vmp_files_get(files, 3)->flags, 0);
+	assert_int_equal(vmp_files_get(files, 4)->flags, VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
 }
 
 /* A FIFO at the path, with the map's own inode number: must neither hang nor open */
@@ -490,6 +564,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_heard, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rewritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overlay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
