@@ -460,10 +460,16 @@ static int learn_size(struct vmp_fetch *f, const struct vmp_msg_object *o)
 	return take_room(f, o->total);
 }
 
+/* A debug file of another binary the agent itself does not hand over */
+static int error_of(const struct vmp_fetch *f, const struct vmp_msg_object *o)
+{
+	return is_debug(&f->items[f->at]) && o->status == ENOEXEC ? -ENOEXEC : -EIO;
+}
+
 /* Return: 0 this piece is the next one of what was asked for, no more than that, or -errno */
 static int check_piece(struct vmp_fetch *f, const struct vmp_msg_object *o)
 {
-	int err = o->status ? -EIO : learn_size(f, o);
+	int err = o->status ? error_of(f, o) : learn_size(f, o);
 
 	if (!err && o->total != f->items[f->at].bytes)
 		err = -ESTALE;

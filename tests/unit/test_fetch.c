@@ -373,6 +373,15 @@ static void test_fetch_debug_refuses(void **state)
 	assert_int_equal(remove_cache(NULL), 0);
 	assert_int_equal(make_cache(NULL), 0);
 	fetch_library();
+	assert_int_equal(piece(debug, 0, 0, "", ENOEXEC), 1);
+	assert_int_equal(asks(), 0);
+	assert_int_equal(fetch.debug_refused, 1);
+	free_library();
+
+	vmp_fetch_free(&fetch);
+	assert_int_equal(remove_cache(NULL), 0);
+	assert_int_equal(make_cache(NULL), 0);
+	fetch_library();
 	assert_int_equal(part(debug, 0, VMP_FETCH_DEBUG_BYTES + 1, lib.debug, 4096), 1);
 	assert_int_equal(asks(), 0);
 	assert_int_equal(fetch.debug_refused, 1);
