@@ -41,7 +41,7 @@ struct vmp_read_request {
 	uint64_t offset;
 	uint64_t bytes, mtime_ns;	/* OBJECT: the file as it must be */
 	uint32_t len;		/* bytes wanted at most, <= VMP_READ_DATA */
-	struct vmp_build_id id;	/* OBJECT: of a debug file */
+	struct vmp_build_id id;	/* OBJECT: of the file, and so of its debug file */
 	char path[VMPROF_PATH_BYTES_MAX];	/* the last: only what is used of it is sent */
 };
 

@@ -109,7 +109,7 @@ static void debug_path(char path[DEBUG_PATH_BYTES], const struct vmp_build_id *i
 	strcpy(path, ".debug");
 }
 
-/* /usr/lib/debug/.build-id/XX/REST.debug; whether it fits is for the host to see */
+/* /usr/lib/debug/.build-id/XX/REST.debug */
 static int open_debug(const struct vmp_read_request *q, uint64_t *bytes)
 {
 	char path[DEBUG_PATH_BYTES];
@@ -142,6 +142,23 @@ static int open_file(const struct vmp_read_request *q, uint64_t *bytes)
 	return -ESTALE;
 }
 
+/*
+ * Where a path led to it, users may have put any file there, also one that they may not read.
+ * Return: 0 it is a program or a library, of the build-id that is known; -ENOEXEC it is not; -errno
+ */
+static int check_object(const struct vmp_read_request *q, int fd)
+{
+	const struct vmp_elf_source src = vmp_elf_fd(&fd);
+	struct vmp_build_id id;
+	int err = vmp_elf_build_id(&src, &id);
+
+	if (err == -ENOENT)
+		return q->id.len ? -ENOEXEC : 0;
+	if (!err && q->id.len && (id.len != q->id.len || memcmp(id.bytes, q->id.bytes, id.len)))
+		err = -ENOEXEC;
+	return err;
+}
+
 /* Have the object open that a request is for.  Return: 0 or -errno */
 static int open_object(struct vmp_worker *w, const struct vmp_read_request *q)
 {
@@ -159,6 +176,8 @@ static int open_object(struct vmp_worker *w, const struct vmp_read_request *q)
 		ret = w->object = open_file(q, &w->object_bytes);
 	if (ret >= 0 && w->object_bytes > VMPROF_OBJECT_BYTES_MAX)
 		ret = -EFBIG;
+	if (ret >= 0 && w->object >= 0)
+		ret = check_object(q, w->object);
 	if (ret < 0) {
 		close_fd(&w->object);
 		return ret;

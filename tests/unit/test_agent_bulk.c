@@ -4,6 +4,7 @@
  * objects, JIT maps; and files that cannot be read.
  */
 #include "agent_talk.h"
+#include "tiny_elf.h"
 
 static void long_ago(void)
 {
@@ -304,11 +305,23 @@ static void test_object(void **state)
 	assert_clean();
 }
 
+static void write_debug_file(const void *data, size_t len)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/.build-id/ab/ababab.debug", debug_root);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fwrite(data, 1, len, f);
+	fclose(f);
+}
+
 /* The symbols that a distribution stripped from a file and keeps below another folder */
 static void test_debug_file(void **state)
 {
 	struct vmprof_get_object get = { .file = htole32(1 | VMPROF_OBJECT_DEBUG), .len = htole32(6) };
-	const struct vmp_msg_file id = { .build_id = { 0xab, 0xcd, 0x01 }, .build_id_len = 3 };
+	const struct tiny_elf elf = tiny_elf(0xab), another = tiny_elf(0xac);
 	struct vmprof_credit credit = { .bytes = htole64(100000) };
 	struct vmp_agent_msg m;
 	char cmd[256];
@@ -326,30 +339,42 @@ static void test_debug_file(void **state)
 	agent.files.file[0].tgid = 0x7fffffff;	/* gone */
 	agent.files.file[0].looked_at = 1;
 	agent.files.file[0].flags = VMPROF_FILE_NO_ACCESS;
-	agent.files.file[0].id.len = id.build_id_len;
-	memcpy(agent.files.file[0].id.bytes, id.build_id, id.build_id_len);
+	agent.files.file[0].id.len = sizeof(elf.id);
+	memcpy(agent.files.file[0].id.bytes, elf.id, sizeof(elf.id));
 
 	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
 	m = hear_type(VMPROF_MSG_OBJECT);
 	assert_int_equal(m.object.file, 1 | VMPROF_OBJECT_DEBUG);
 	assert_int_equal(m.object.status, ENOENT);
 
-	snprintf(cmd, sizeof(cmd), "mkdir -p %s/.build-id/ab && printf 'some symbols' > %s/.build-id/ab/cd01.debug",
-		 debug_root, debug_root);
+	/* what is none, or another binary's, is not handed over */
+	snprintf(cmd, sizeof(cmd), "mkdir -p %s/.build-id/ab", debug_root);
 	assert_int_equal(system(cmd), 0);
+	write_debug_file("root:$y$j9T$secret:20000:0:99999:7:::\n", 38);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, ENOEXEC);
+	assert_int_equal(m.object.data.len, 0);
+	write_debug_file(&another, sizeof(another));
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	m = hear_type(VMPROF_MSG_OBJECT);
+	assert_int_equal(m.object.status, ENOEXEC);
+	assert_int_equal(m.object.data.len, 0);
+
+	write_debug_file(&elf, sizeof(elf));
 	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
 	m = hear_type(VMPROF_MSG_OBJECT);
 	assert_int_equal(m.object.status, 0);
-	assert_int_equal(m.object.total, 12);
+	assert_int_equal(m.object.total, sizeof(elf));
 	assert_int_equal(m.object.data.len, 6);
-	assert_memory_equal(m.object.data.p, "some s", 6);
+	assert_memory_equal(m.object.data.p, &elf, 6);
 	get.offset = htole64(6);
 	get.len = htole32(1000);
 	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
 	m = hear_type(VMPROF_MSG_OBJECT);
 	assert_int_equal(m.object.offset, 6);
-	assert_memory_equal(m.object.data.p, "ymbols", 6);
-	assert_int_equal(m.object.data.len, 6);
+	assert_int_equal(m.object.data.len, sizeof(elf) - 6);
+	assert_memory_equal(m.object.data.p, (const char *)&elf + 6, sizeof(elf) - 6);
 
 	/* the file itself is another object */
 	get.file = htole32(1);
@@ -538,6 +563,7 @@ static char object_path[] = "/tmp/vmprof-object-XXXXXX";
 /* A file of which the host knows.  Return: its device */
 static struct vmp_device known_object(void)
 {
+	const struct tiny_elf elf = tiny_elf(1);
 	struct vmp_file *f = calloc(1, sizeof(*f));
 	struct stat st;
 	int fd;
@@ -545,11 +571,11 @@ static struct vmp_device known_object(void)
 	assert_non_null(f);
 	strcpy(object_path + sizeof(object_path) - 7, "XXXXXX");
 	fd = mkstemp(object_path);
-	assert_int_equal(write(fd, "some bytes", 10), 10);
+	assert_int_equal(write(fd, &elf, sizeof(elf)), sizeof(elf));
 	assert_int_equal(fstat(fd, &st), 0);
 	close(fd);
 	*f = (struct vmp_file){
-		.ino = st.st_ino, .dev_major = major(st.st_dev), .dev_minor = minor(st.st_dev), .bytes = 10,
+		.ino = st.st_ino, .dev_major = major(st.st_dev), .dev_minor = minor(st.st_dev), .bytes = sizeof(elf),
 		.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
 		.path = strdup(object_path), .tgid = 0x7fffffff, .looked_at = 1,
 	};
@@ -580,7 +606,7 @@ static void test_held_object(void **state)
 	stopped_at_ms++;
 	m = hear_type(VMPROF_MSG_OBJECT);
 	assert_int_equal(m.object.status, 0);
-	assert_int_equal(m.object.data.len, 10);
+	assert_int_equal(m.object.data.len, sizeof(struct tiny_elf));
 	assert_int_equal(agent.reader.page->hold_ms[0], 0);
 
 	while (hold(agent.reader.page, device, stopped_at_ms) < VMP_READER_HOLD_MAX_MS)

@@ -287,6 +287,52 @@ static void test_overlay(void **state)
 	assert_int_equal(vmp_files_get(files, 4)->flags, VMPROF_FILE_NO_ACCESS | VMPROF_FILE_CHANGED);
 }
 
+/* Nothing but programs and libraries is handed over, whatever is mapped */
+static void test_no_program(void **state)
+{
+	struct vmp_files *files = *state;
+	struct vmp_msg_map m = map_of(path);
+
+	note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), 0);
+	assert_int_equal(read_byte(files, 1), -ENOEXEC);
+	assert_int_equal(answer.len, 0);
+}
+
+/* Another one took its place, as old and as long, and of the same inode number */
+static void test_other_build(void **state)
+{
+	struct vmp_files *files = *state;
+	struct tiny_elf nameless = tiny_elf(1);
+	struct vmp_msg_map m = map_of(path);
+	struct timespec times[2];
+	struct stat st;
+
+	write_elf(path, 1);
+	assert_int_equal(stat(path, &st), 0);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	note(files, &m, 0);
+	assert_int_equal(take_file(files, 1), 0);
+	write_elf(path, 2);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(read_byte(files, 1), -ENOEXEC);
+	nameless.nh.n_type++;
+	write_bytes(path, &nameless, sizeof(nameless));
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(read_byte(files, 1), -ENOEXEC);
+	write_elf(path, 1);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(read_byte(files, 1), 0);
+
+	/* one that has none is what it is */
+	write_bytes(path, &nameless, sizeof(nameless));
+	note(files, &m, VMP_FILES_CHECK_MS);
+	assert_int_equal(take_file(files, 2), 0);
+	vmp_worker_clear(&worker);
+	assert_int_equal(read_byte(files, 2), 0);
+}
+
 /* A FIFO at the path, with the map's own inode number: must neither hang nor open */
 static void test_fifo(void **state)
 {
@@ -566,6 +612,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_overlay, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_program, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_build, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
