@@ -122,26 +122,36 @@ static uint32_t hear_to_the_end(pid_t daemon_pid, int *status)
 	}
 }
 
-/* The daemon itself, at a terminal that holds 4 KiB: SIGTERM comes when its buffer is full and its module's ring is not empty */
-static void test_sigterm(void **state)
+/* A port for the daemon itself: a terminal that holds 4 KiB.  Return: its end of it */
+static int make_terminal(void)
 {
-	struct options o = { .foreground = 1 };
-	struct pollfd p;
-	int slave, status = -1;
 	struct termios raw;
-	pid_t pid;
+	int slave;
 
-	(void)state;
 	close(host_fd);
+	vmp_frame_decoder_init(&from_agent);
 	host_fd = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(host_fd >= 0 && !grantpt(host_fd) && !unlockpt(host_fd));
-	o.port = ptsname(host_fd);
-	slave = open(o.port, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	slave = open(ptsname(host_fd), O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		skip();			/* no /dev/pts here */
 	assert_int_equal(tcgetattr(slave, &raw), 0);
 	cfmakeraw(&raw);
 	assert_int_equal(tcsetattr(slave, TCSANOW, &raw), 0);
+	return slave;
+}
+
+/* SIGTERM comes when its buffer is full and its module's ring is not empty */
+static void test_sigterm(void **state)
+{
+	struct options o = { .foreground = 1 };
+	struct pollfd p;
+	int slave, status = -1;
+	pid_t pid;
+
+	(void)state;
+	slave = make_terminal();
+	o.port = ptsname(host_fd);
 	pid = fork();
 	if (!pid) {
 		alarm(60);
@@ -161,12 +171,57 @@ static void test_sigterm(void **state)
 	close(slave);
 }
 
+/* What the daemon says to a question for a file, which it does not know */
+static uint32_t answer_with(const char *option)
+{
+	struct vmprof_get_object get = { .file = htole32(1), .len = htole32(10) };
+	struct vmp_agent_msg m = { 0 };
+	int slave = make_terminal();
+	char *argv[] = { "vmprof-agent", "-f", "-p", ptsname(host_fd), (char *)(uintptr_t)option, NULL };
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid) {
+		alarm(60);
+		kallsyms = "/nowhere";		/* they would use up the credit */
+		_exit(agent_main(option ? 5 : 4, argv));
+	}
+	greet(1 << 20);
+	tell_token(VMPROF_MSG_START, 7);
+	tell(VMPROF_MSG_GET_OBJECT, &get, sizeof(get));
+	while (m.type != VMPROF_MSG_OBJECT && !waitpid(pid, &status, WNOHANG)) {
+		struct vmprof_frame f;
+		const void *payload;
+		size_t room;
+		void *to = vmp_frame_space(&from_agent, &room);
+		ssize_t n = read(host_fd, to, room);
+
+		vmp_frame_fed(&from_agent, n > 0 ? (size_t)n : 0);
+		while (m.type != VMPROF_MSG_OBJECT && vmp_frame_next(&from_agent, &f, &payload))
+			assert_int_equal(vmp_agent_msg_parse(f.type, payload, f.len, &m), 0);
+		usleep(1000);
+	}
+	assert_int_equal(m.type, VMPROF_MSG_OBJECT);
+	kill(pid, SIGTERM);
+	hear_to_the_end(pid, &status);
+	assert_int_equal(status, 0);
+	close(slave);
+	return m.object.status;
+}
+
+static void test_no_objects(void **state)
+{
+	(void)state;
+	assert_int_equal(answer_with(NULL), ENOENT);
+	assert_int_equal(answer_with("--no-objects"), EPERM);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_end), T(test_end_of_stop), T(test_end_of_time), T(test_sigterm),
+		T(test_end), T(test_end_of_stop), T(test_end_of_time), T(test_sigterm), T(test_no_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
