@@ -10,6 +10,7 @@
 #define HIGHEST	10
 #define CLASSES	((HIGHEST - LOWEST) * OCTAVE)
 #define TENTH	10U
+#define PCPUS_MAX	8192U	/* Linux has no more; a damaged record may say anything */
 
 /* The last sample of the session's event */
 struct before {
@@ -30,7 +31,7 @@ static int on_sample(void *arg, const struct vmprof_sample *s)
 	struct before before;
 	double at;
 
-	if (s->hdr.type != VMPROF_REC_SAMPLE)
+	if (s->hdr.type != VMPROF_REC_SAMPLE || s->hdr.pcpu >= PCPUS_MAX)
 		return 0;
 	while (w->last.nr <= s->hdr.pcpu)
 		if (vmp_vec_push(&w->last, none))
