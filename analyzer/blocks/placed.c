@@ -27,22 +27,28 @@ static int before(const void *arg, uint32_t i)
 	return compare(&s->p->v[i], &s->key) < 0;
 }
 
-int vmp_places_add(struct vmp_places *p, const struct vmp_points *points, uint32_t point, uint32_t number)
+static int add(struct vmp_places *p, const struct vmp_points *points, uint32_t point, uint32_t number, uint64_t back)
 {
 	struct vmp_placed new = { points->points.v[point].object, number, points->points.v[point].addr };
 
+	/* nothing lies behind it, and no code there; but a guest can branch to it */
+	if (new.addr == UINT64_MAX)
+		return 0;
+	new.addr -= new.addr ? back : 0;
 	return vmp_vec_push(p, new);
+}
+
+int vmp_places_add(struct vmp_places *p, const struct vmp_points *points, uint32_t point, uint32_t number)
+{
+	return add(p, points, point, number, 0);
 }
 
 int vmp_places_add_landing(struct vmp_places *p, const struct vmp_set *set, uint32_t number)
 {
 	const struct vmp_landing *l = &set->landings.v[number];
-	int err = vmp_places_add(p, &set->points, l->at, number);
 
 	/* in the middle of one that repeats it is that one */
-	if (!err && !l->ended && l->at != l->start && !vmp_points_repeats(&set->points, l->at))
-		p->v[p->nr - 1].addr--;
-	return err;
+	return add(p, &set->points, l->at, number, !l->ended && l->at != l->start && !vmp_points_repeats(&set->points, l->at));
 }
 
 void vmp_places_sort(struct vmp_places *p)

@@ -16,7 +16,7 @@ struct vmp_places {
 	uint32_t nr, room;
 };
 
-/** vmp_places_add() - Number @number lies at a point.  Return: 0 or -ENOMEM. */
+/** vmp_places_add() - Number @number lies at a point; the last address of all is no place.  Return: 0 or -ENOMEM. */
 int vmp_places_add(struct vmp_places *p, const struct vmp_points *points, uint32_t point, uint32_t number);
 
 /** vmp_places_add_landing() - Landing @number lies at some byte of the instruction that was retired last, as far as that is known. */
