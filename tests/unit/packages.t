@@ -110,7 +110,7 @@ mapfile -t linked < <(q vmprof --requires | grep -v -e '^rpmlib(' -e '^libvirt' 
 libvirt=("libvirt.so.0()(64bit)" "libvirt-qemu.so.0()(64bit)")
 agent="vmprof-guest-agent = $version-1" cmd="vmprof = $version-1" kernel="kernel-uname-r = $KVER"
 things=(rpm dkms kmod /bin/sh systemd-udev udev shadow-utils shadow "systemd = 249" "systemd = 248" "$agent" "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"
-	"$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
+	vmprof-guest-agent-dkms "$cmd" "vmprof = $version-2" "$kernel" "kernel-uname-r = 1.0-other" "${libvirt[@]}" "${linked[@]}")
 {
 	printf '%s\n' "Name: thing" "Version: 1" "Release: 1" "Summary: x" "License: x" "BuildArch: noarch" %description
 	for i in "${!things[@]}"; do
@@ -166,6 +166,8 @@ always=rpm requires vmprof-guest-agent "systemd = 249" udev shadow
 always=rpm requires "$kmod" "$agent" "$kernel" kmod
 runs "the agent is not installed beside a systemd that is too old" refused vmprof-guest-agent systemd rpm "systemd = 248"
 runs "kmod-vmprof-guest not for another kernel" refused "$kmod" kernel-uname-r rpm "$agent" kmod "kernel-uname-r = 1.0-other"
+conflict() { installs "$@" | grep -q -F "vmprof-guest-agent-dkms conflicts with $1-$version-1"; }
+runs "kmod-vmprof-guest not beside vmprof-guest-agent-dkms" conflict "$kmod" "$agent" vmprof-guest-agent-dkms
 for other in "vmprof-guest-agent = $version-2" "vmprof-guest-agent = 0.0-1"; do
 	runs "kmod-vmprof-guest not beside $other" refused "$kmod" vmprof-guest-agent "$other"
 	runs "vmprof-guest-agent-dkms neither" refused vmprof-guest-agent-dkms vmprof-guest-agent dkms /bin/sh "$other"
@@ -237,6 +239,9 @@ if command -v apt-get > /dev/null; then
 		# shellcheck disable=SC2086
 		runs "... not beside $other" apt_would_not $other -- "$ours"
 	done
+	runs "... not together with vmprof-guest-agent-dkms" apt_would_not kmod=1 dkms=1 "linux-image-$KVER=1" "$agent_of-1" -- \
+		"$ours" "vmprof-guest-agent-dkms_$version-1_all.deb"
+	runs "... which it would alone" apt_would kmod=1 dkms=1 "$agent_of-1" -- "vmprof-guest-agent-dkms_$version-1_all.deb"
 	# shellcheck disable=SC2086
 	runs "... apt would install the agent beside the oldest systemd that it takes" apt_would $base -- "$agent_deb"
 	runs "... not beside an older one" apt_would_not systemd=248 udev=1 -- "$agent_deb"
