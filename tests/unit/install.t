@@ -53,7 +53,7 @@ new_root()
 # made_up_dkms SEPARATOR: between name and version, which DKMS 2 prints in another way than DKMS 3
 made_up_dkms()
 {
-	mkdir -p "$root/lib/modules/$kernel/build" "$root/usr/share/man/man1" &&
+	mkdir -p "$root/lib/modules/$kernel/build" "$root/usr/share/man/man1" "$root/usr/share/licenses" &&
 	sed "s|SEPARATOR|$1|" > "$root/usr/sbin/dkms" <<-'END' && chmod 755 "$root/usr/sbin/dkms"
 	#!/bin/sh
 	command=$1
@@ -196,7 +196,7 @@ devices()
 }
 has_kernel()
 {
-	mkdir -p "$root/usr/share/man/man8" && devices && mv "$root/usr/bin/uname" "$root/usr/bin/uname.real" &&
+	mkdir -p "$root/usr/share/man/man8" "$root/usr/share/licenses" && devices && mv "$root/usr/bin/uname" "$root/usr/bin/uname.real" &&
 	printf '#!/bin/sh\n[ "$*" != -r ] || exec echo %s\nexec uname.real "$@"\n' "$KVER" > "$root/usr/bin/uname" &&
 	chmod 755 "$root/usr/bin/uname" && [ "$(in_root uname -r)" = "$KVER" ]
 }

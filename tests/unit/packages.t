@@ -77,7 +77,9 @@ vmprof-guest-agent-$version-1.x86_64.rpm
 vmprof-guest-agent-dkms-$version-1.noarch.rpm"
 kmod=kmod-vmprof-guest-$KVER
 q() { rpm -qp "${@:2}" "$rpms/$1-$version-1".*.rpm; }
-modes() { q "$1" --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]'; }
+all_modes() { q "$1" --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]'; }
+# modes PACKAGE - without the licence, which each has
+modes() { all_modes "$1" | grep -v ' /usr/share/licenses/'; }
 is "files of vmprof-guest-agent" "$(modes vmprof-guest-agent)" "-rw-r--r-- root /usr/lib/systemd/system/vmprof-agent.service
 -rw-r--r-- root /usr/lib/sysusers.d/vmprof-agent.conf
 -rw-r--r-- root /usr/lib/udev/rules.d/99-vmprof-agent.rules
@@ -97,6 +99,8 @@ for p in "$kmod" vmprof-guest-agent-dkms; do
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
+	is "$p has the licence" "$(all_modes "$p" | grep ' /usr/share/licenses/') $(q "$p" --licensefiles)" "drwxr-xr-x root /usr/share/licenses/$p
+-rw-r--r-- root /usr/share/licenses/$p/COPYING /usr/share/licenses/$p/COPYING"
 	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
 	no_labels "$p" "$(q "$p" --scripts --triggers --filetriggers)"
 	for s in PREIN POSTIN PREUN POSTUN; do

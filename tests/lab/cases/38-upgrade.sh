@@ -16,8 +16,8 @@ state()
 		-o -path /run/log -o -path /run/user -o -path /var/lib/rpm -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path /var/log -o -path /var/cache \) -prune -o -print 2> /dev/null | sort -u
 		grep -l vmprof /lib/modules/*/modules.*; sort /etc/passwd /etc/group'
 }
-# distributions have it; it is not in the lab's images, nor is it the package's
-in_guest mkdir -p /usr/share/man/man8
+# distributions of RPMs have them; they are not in the lab's images, nor are they the packages'
+in_guest mkdir -p /usr/share/man/man8 /usr/share/licenses
 state > /run/lab/before.txt
 
 in_guest rpm -i "/root/rpm/*.rpm" || bail "install"
