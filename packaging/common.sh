@@ -19,7 +19,7 @@ usage()
 	  --sign-key FILE, --sign-cert FILE
 	                  guest: sign the module with this key; a certificate of it
 	  --build DIR     host: where \`make O=DIR\` has built the command [build]
-	  --release N     1 without: higher ones upgrade lower ones
+	  --release N     1 without: higher ones upgrade lower ones, and are rebuilds to their changelog
 	END
 	exit 2
 }
@@ -59,6 +59,9 @@ options()
 		shift 2
 	done
 	[ $# = 0 ] && [ -n "$out" ] || usage "$self"
+	[[ $release =~ ^[1-9][0-9]*$ ]] || die "--release $release: it is to be a number from 1 on"
+	read -r newest newest_day < <(sed '/^#/d' "$packaging/changelog")
+	[ "$newest" = "$version" ] || die "packaging/changelog does not say what is new in $version: it begins with $newest"
 	if [ "$what" = guest ]; then
 		dkms_name=vmprof-guest
 		[ -n "$kver" ] || usage "$self"
@@ -77,11 +80,14 @@ options()
 	work=$out/.work
 	rm -rf "$work"
 	mkdir -p "$work"
-	if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
-		SOURCE_DATE_EPOCH=$(date -ud "$(sed -n '/^%changelog/{n;s/^\* [A-Z][a-z][a-z] \([A-Z][a-z][a-z] [0-9 ]*\) .*/\1/p;q}' \
-			"$packaging/rpm/vmprof-guest-agent.spec")" +%s)
-	fi
-	export SOURCE_DATE_EPOCH LC_ALL=C
+	export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -ud "$newest_day" +%s)} LC_ALL=C
+}
+
+# changes - packaging/changelog with whole versions, and before it what is built if that is a later release
+changes()
+{
+	[ "$release" = 1 ] || printf '%s\n' "$version-$release $newest_day" "- Rebuild of $version as release $release."
+	sed -e '/^#/d' -e 's/^[0-9][^ ]*/&-1/' "$packaging/changelog"
 }
 
 # script NAME - a script of packaging/scripts

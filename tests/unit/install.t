@@ -35,6 +35,7 @@ now=$(cat VERSION) next=99.0
 mkdir "$work/later"
 tar --exclude=./build --exclude=./.git -cf - . | tar -C "$work/later" -xf -
 echo $next > "$work/later/VERSION"
+sed -i '2a '$next' 2030-01-01\n- Another version.' "$work/later/packaging/changelog"
 touch -r configure "$work/later/VERSION"	# no reason to build the command anew
 for kind in rpm deb; do
 	runs "packaging/$kind/build host" packaging/$kind/build host --build "$build" --out "$work/now/$kind"

@@ -98,10 +98,14 @@ is "files of kmod-vmprof-guest" "$(modes "$kmod")" "drwxr-xr-x root /lib/modules
 for p in "$kmod" vmprof-guest-agent-dkms; do
 	has "$p provides the module" "$(q "$p" --provides)" "^vmprof-guest-module = $version"
 done
+# as packaging/changelog has them, with their release
+rpm_changes=$(sed '/^#/d' packaging/changelog | while read -r first rest; do
+	case $first in -) echo "- $rest" ;; *) echo "* $(LC_ALL=C date -d "$rest" '+%a %b %d %Y') The vmprof authors - $first-1" ;; esac
+done)
 for p in "$kmod" vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms; do
 	is "$p has the licence" "$(all_modes "$p" | grep ' /usr/share/licenses/') $(q "$p" --licensefiles)" "drwxr-xr-x root /usr/share/licenses/$p
 -rw-r--r-- root /usr/share/licenses/$p/COPYING /usr/share/licenses/$p/COPYING"
-	has "$p has a changelog" "$(q "$p" --changelog)" "$version-1"
+	is "$p has the changelog" "$(q "$p" --changelog | sed '/^$/d')" "$rpm_changes"
 	no_labels "$p" "$(q "$p" --scripts --triggers --filetriggers)"
 	for s in PREIN POSTIN PREUN POSTUN; do
 		# what Lua has around it is Lua's
@@ -260,8 +264,15 @@ dpkg-deb -x "$debs/$prebuilt"_*.deb "$work/prebuilt"
 signed_module "$work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko"
 runs "... the module is for its kernel" test "$(modinfo -F vermagic "$work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko" | cut -d' ' -f1)" = "$KVER"
 runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $work/prebuilt/usr/lib/modules/$KVER/extra/vmprof_guest.ko"
+# deb_changes FILE - versions and changes, as dpkg reads them
+deb_changes()
+{
+	dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards '*/changelog.Debian.gz' | zcat > "$work/changelog" &&
+	dpkg-parsechangelog -l "$work/changelog" --all -S Changes | sed -n -e 's/^ *vmprof (\(.*\)) unstable.*/\1/p' -e 's/^ *[*] /* /p'
+}
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms "$prebuilt"; do
 	dpkg-deb -e "$debs/$p"_*.deb "$work/$p"
+	is "$p has the changelog" "$(deb_changes "$debs/$p"_*.deb)" "$(sed -n 's/^\([0-9][^ ]*\) .*/\1-1/p;s/^-/*/p' packaging/changelog)"
 	no_labels "$p" "$(cat "$work/$p"/{pre,post}{inst,rm} 2> /dev/null)"
 	for s in "$work/$p"/*inst "$work/$p"/*rm; do
 		[ ! -e "$s" ] || runs "$p: ${s##*/} is a script, with all words put in" sh -c "sh -n $s && ! grep '@[a-z]*@' $s"
@@ -289,6 +300,22 @@ for p in vmprof:vmprof vmprof-guest:vmprof-guest-agent; do
 	run prerm remove > "$work/log" 2>&1
 	runs "... removed, it is gone" sh -c "! find $work/modules $work/tree -name '$ko*' | grep ."
 done
+
+# --- another release is a rebuild, and another version says what is new in it
+mkdir "$work/other"
+cp -r packaging VERSION "$work/other"
+for kind in rpm deb; do
+	runs "packaging/$kind/build --release 2" packaging/$kind/build host --build "$build" --out "$work/other/$kind" --release 2
+	echo 99.0 > "$work/other/VERSION"
+	has "... of a version without a word of what is new in it: no" \
+		"$("$work/other/packaging/$kind/build" host --build "$build" --out "$work/other/none" 2>&1)" "changelog does not say what is new in 99.0"
+done
+is "... which its changelog says" "$(rpm -qp --changelog "$work/other/rpm/vmprof-$version-2"*.rpm | sed -n '1s/.* - //p;2p')" "$version-2
+- Rebuild of $version as release 2."
+is "... to what there was before" "$(rpm -qp --changelog "$work/other/rpm/vmprof-$version-2"*.rpm | sed -e '/^$/d' | tail -n +3)" "$rpm_changes"
+is "... and Debian's" "$(deb_changes "$work/other/deb/vmprof_$version-2"*.deb)" "$version-2
+* Rebuild of $version as release 2.
+$(deb_changes "$debs/vmprof_"*.deb)"
 
 # --- what cannot be signed is not built
 refuses() { ! packaging/rpm/build guest --kver "$KVER" --kdir "$KDIR" --out "$work/unsigned" "$@" && [ -z "$(ls "$work/unsigned" 2> /dev/null)" ]; }
