@@ -96,17 +96,9 @@ script()
 	sed -e "s|@VERSION@|$version|g" -e "s|@NAME@|$dkms_name|g" -e "s|@KVER@|$kver|g" "$packaging/scripts/$1"
 }
 
-# scripts FILE - print FILE with its "@script NAME@" lines replaced
-scripts()
-{
-	local line name
-	while IFS= read -r line; do
-		case $line in
-		'@script '*@) name=${line#@script } && script "${name%@}" ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done < "$1"
-}
+# summary NAME, description NAME - the first line of packaging/descriptions/NAME, and the others
+summary() { sed -e "s|@KVER@|$kver|g" -e 1q "$packaging/descriptions/$1"; }
+description() { sed -e "s|@KVER@|$kver|g" -e 1d "$packaging/descriptions/$1"; }
 
 # The daemon and the module of the guest, in $work/build
 build_guest()

@@ -272,6 +272,8 @@ deb_changes()
 }
 for p in vmprof vmprof-dkms vmprof-guest-agent vmprof-guest-agent-dkms "$prebuilt"; do
 	dpkg-deb -e "$debs/$p"_*.deb "$work/$p"
+	is "$p is described as the RPM is" "$(field "$p" Description | sed -e '1s/^./\U&/' -e '2,$s/^ //' -e 's/^[.]$//')" \
+		"$(q "${p/#$prebuilt/$kmod}" --qf '%{SUMMARY}\n%{DESCRIPTION}\n')"
 	is "$p has the changelog" "$(deb_changes "$debs/$p"_*.deb)" "$(sed -n 's/^\([0-9][^ ]*\) .*/\1-1/p;s/^-/*/p' packaging/changelog)"
 	no_labels "$p" "$(cat "$work/$p"/{pre,post}{inst,rm} 2> /dev/null)"
 	for s in "$work/$p"/*inst "$work/$p"/*rm; do
