@@ -249,11 +249,18 @@ guest_life()
 	is "... $kind knows of no such package" "$(in_root sh -c "$4" 2>&1)" ""
 	umount -R "$root"
 }
-# A systemd and a udev that do nothing of what they are told, while a service runs
+# A systemd and a udev that do nothing of what they are told, while a service runs, or is in the state that a file tells
 made_up_systemd()
 {
 	mkdir -p "$root/run/systemd/system" && rm -f "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" &&
-	printf '#!/bin/sh\necho "${0##*/} $*" >> /packages/asked\n[ "$*" = "-q is-active vmprof-agent" ]\n' > "$root/usr/bin/systemctl" &&
+	cat > "$root/usr/bin/systemctl" <<-'END' &&
+	#!/bin/sh
+	echo "${0##*/} $*" >> /packages/asked
+	[ "${*#-q }" = "is-active vmprof-agent" ] || exit 1
+	state=$(cat /packages/state 2> /dev/null || echo active)
+	[ "$1" = -q ] || echo "$state"
+	[ "$state" = active ]
+	END
 	cp "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" && chmod 755 "$root/usr/bin/systemctl" "$root/usr/bin/udevadm"
 }
 # The agent's module is loaded, and whoever unloads it is heard
@@ -261,6 +268,12 @@ module_loaded()
 {
 	mkdir -p "$root/sys/module/vmprof_guest" &&
 	rm -f "$root/usr/sbin/rmmod" && cp "$root/usr/bin/systemctl" "$root/usr/sbin/rmmod"
+}
+# begins - the agent, after udev saw its port
+begins()
+{
+	asked "udevadm trigger --settle --subsystem-match=virtio-ports --attr-match=name=org[.]vmprof[.]agent[.]0" &&
+	asked "systemctl start vmprof-agent"
 }
 # asked WORDS - one of the two was told this
 asked() { grep -q -x -- "$1" "$root/packages/asked"; }
@@ -270,7 +283,8 @@ asked() { grep -q -x -- "$1" "$root/packages/asked"; }
 deaf_life()
 {
 	local kind=$1 install="$2 /packages/now/guest-$1/vmprof-guest-agent[-_][0-9]* /packages/now/guest-$1/*vmprof-guest*$KVER*" remove=$3 before
-	local upgrade=${install//now/next} other=$KVER-later
+	local upgrade=${install//now/next} other=$KVER-later port=/dev/virtio-ports/org.vmprof.agent.0 again
+	again=${upgrade/-U /-U --replacepkgs }
 	runs "guest, $kind, with the module for one kernel: a copy of this root" new_root "deaf-$kind"
 	runs "... with a kernel" has_kernel
 	runs "... and a systemd and a udev that fail" made_up_systemd
@@ -293,9 +307,25 @@ deaf_life()
 	is "... and leaves the one of this kernel" "$(guest_module) $(module_of "$other" version)" "$now none"
 	is "... the agent runs on, its module stays loaded" "$(cat "$root/packages/asked")" ""
 	rm -rf "$root/lib/modules/$other"	# the kernel, whose index depmod has made
+	runs "... the port comes, the agent's user's" in_root sh -c "mkdir /dev/virtio-ports && touch $port && chown vmprof-agent $port"
 	runs "... upgraded" in_root sh -c "$upgrade"
 	is "... modprobe finds the later module" "$(guest_module)" "$next"
 	runs "... and the loaded one went" asked "rmmod vmprof_guest"
+	runs "... the agent begins anew" begins
+	echo inactive > "$root/packages/state"
+	: > "$root/packages/asked"
+	runs "... upgraded again, while the agent is stopped" in_root sh -c "$again"
+	runs "... of which systemd and udev hear" asked "systemctl daemon-reload"
+	runs "... but nobody begins it, nor shows its port to udev" sh -c "! grep -E ' start | trigger ' $root/packages/asked"
+	echo failed > "$root/packages/state"
+	runs "... and again, while it fails" in_root sh -c "$again"
+	runs "... it begins" begins
+	echo inactive > "$root/packages/state"
+	: > "$root/packages/asked"
+	runs "... the port is another user's" chown 0 "$root$port"
+	runs "... installed for the first time, for all that is known" in_root sh -c "$again"
+	runs "... it begins" begins
+	rm -r "$root/packages/state" "$root/dev/virtio-ports"
 	: > "$root/packages/asked"
 	runs "... removed" in_root sh -c "$remove"
 	runs "... udev was told, for that port" asked "udevadm trigger --subsystem-match=virtio-ports --attr-match=name=org[.]vmprof[.]agent[.]0"

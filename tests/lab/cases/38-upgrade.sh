@@ -3,7 +3,7 @@
 # long: yes
 # The agent's packages in a guest: upgrade, erase, install again, and nothing is left; the Debian packages.
 . /src/tests/lab/cases/packages.sh
-plan 44
+plan 50
 
 lab_guest_put web04 "$LAB_SHARE/upgrade/$agent-$version-2.x86_64.rpm" \
 	"$LAB_SHARE/upgrade/$kmod-$version-2.x86_64.rpm" /root/rpm2
@@ -35,6 +35,13 @@ heard() { [ "$(agent_is hellos)" -gt "$1" ] && [ "$(agent_is state)" = running ]
 owner() { in_guest 'stat -L -c %U /dev/virtio-ports/org.vmprof.agent.0'; }
 # run_as NAME - a program that works, under a name of its own
 run_as() { in_guest "cp /usr/bin/sha256sum /tmp/$1; timeout 4 /tmp/$1 /dev/zero; rm /tmp/$1"; }
+# stays_stopped - the agent, whatever systemd and udev still have to do
+stays_stopped()
+{
+	in_guest 'udevadm settle; sleep 5'
+	ok "... it stays stopped" inactive
+	ok "... and can be begun" in_guest systemctl start vmprof-agent
+}
 ok "a session begins" vmprof start --domain web04 --period 500us --output $f
 ok "... and hears the agent" lab_wait 60 heard 0
 run_as before
@@ -77,6 +84,8 @@ ok "install again" in_guest rpm -i "/root/rpm/*.rpm"
 ok "... the agent runs, as the channel is there" lab_wait 30 active
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
+ok "stop it, and upgrade" in_guest "systemctl stop vmprof-agent && rpm -U /root/rpm2/*.rpm"
+stays_stopped
 ok "erase both" in_guest rpm -e "$kmod" $agent
 fails "... no module of theirs is loaded" loaded
 
@@ -88,6 +97,8 @@ is "... as no root" "$(in_guest "stat -c %U /proc/$(pid)")" vmprof-agent
 is "... the port is its user's" "$(owner)" vmprof-agent
 ok "... with its module" loaded
 undisturbed "... nothing else was begun, ended or restarted"
+ok "stop it, and install again, which is an upgrade to dpkg" in_guest "systemctl stop vmprof-agent && dpkg --force-depends -i /root/deb/*.deb"
+stays_stopped
 ok "dpkg --purge" in_guest dpkg --purge "$prebuilt" $agent
 is "... the port is root's again" "$(owner)" root
 fails "... no module of theirs is loaded" loaded
