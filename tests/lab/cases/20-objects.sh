@@ -44,7 +44,7 @@ like "and says so" "$(vmprof report --limit 3 /out/none.vmprof)" 'left in the gu
 
 # the guest's operator forbids it, by the drop-in of vmprof-agent(8)
 dropin=/etc/systemd/system/vmprof-agent.service.d/no-objects.conf
-sed -n '/^\[Service\]$/,/^\.Ed/p' /src/guest-agent/daemon/vmprof-agent.8 | grep -v '^\.' |
+sed -n '/^\[Service\]$/,/^ExecStart=.*--no-objects$/p' /src/guest-agent/daemon/vmprof-agent.8 | awk '/^\[Service\]$/ { b = "" } { b = b $0 "\n" } END { printf "%s", b }' |
 	lab_ssh web01 "mkdir -p ${dropin%/*} && cat > $dropin && systemctl daemon-reload && systemctl restart vmprof-agent" &&
 	lab_guest_agent_wait web01 || bail "the drop-in of vmprof-agent(8)"
 session forbidden agent
