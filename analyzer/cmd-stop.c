@@ -16,7 +16,8 @@ int cmd_stop(int argc, char **argv)
 		.usage = "vmprof stop",
 		.about = "End the running session: sampling stops, the guests' agents send their last\n"
 			 "snapshot (10 s at most, 20 s where kernel symbols are still on their way),\n"
-			 "binaries that the samples need come from the guests into the object cache\n"
+			 "which binaries the samples need is looked up in the capture (120 s at most, 120 s\n"
+			 "more for each GiB of it), these come from the guests into the object cache\n"
 			 "(180 s at most), and the capture is finished. Prints how many samples there\n"
 			 "are, what was lost and why, and the file.",
 		.opts = opts,

@@ -153,7 +153,7 @@ static void make_room(struct vmp_session *s, uint64_t bytes)
 static void tell_unknown(const struct vmp_session *s, const char *of, int err)
 {
 	if (err)
-		vmp_warn("cannot tell which binaries of %s the samples need: %s", s->nr_vms > 1 ? of : s->vms[0]->dom.shown,
+		vmp_warn("cannot tell which binaries of %s the samples need: %s", s->nr_vms == 1 ? s->vms[0]->dom.shown : of,
 			 err == -ENOMEM ? "there is too little memory for all that was told of them" :
 			 err == -ETIMEDOUT ? "all that was told of them takes too long to look through" : strerror(-err));
 }
@@ -167,21 +167,36 @@ static uint64_t needs_patience(const struct vmp_session *s)
 	return NEEDS_PATIENCE_NS + bytes * (1000000000 / NEEDS_BYTES_A_SECOND);
 }
 
+static int by_told(const void *pa, const void *pb)
+{
+	const struct vmp_vm *const *a = pa, *const *b = pb;
+	uint64_t x = (*a)->agent.counts.kept_bytes, y = (*b)->agent.counts.kept_bytes;
+
+	return x < y ? -1 : x > y;
+}
+
 /*
- * Where there is too little memory or time for what all guests told, each is looked at alone: one that told much costs itself
- * its names.
+ * Where there is too little memory or time for what all guests told, each is looked at alone, in as much time for all, the one that
+ * told most last: it costs itself its names.
  */
 static void find_needs(struct vmp_session *s)
 {
 	const uint64_t patience_ns = needs_patience(s);
 	int err = vmp_needs(s->path, 0, patience_ns, need, s), i;
+	struct vmp_vm *vms[VMP_SESSION_VMS];
+	uint64_t now_ns, until_ns;
 
 	if ((err != -ENOMEM && err != -ETIMEDOUT) || s->nr_vms < 2) {
 		tell_unknown(s, "the guests", err);
 		return;
 	}
-	for (i = 0; i < s->nr_vms; i++)
-		tell_unknown(s, s->vms[i]->dom.shown, vmp_needs(s->path, s->vms[i]->dom.pid, patience_ns, need, s));
+	memcpy(vms, s->vms, (size_t)s->nr_vms * sizeof(*vms));
+	qsort(vms, (size_t)s->nr_vms, sizeof(*vms), by_told);
+	until_ns = vmp_now_ns() + patience_ns;
+	for (i = 0; i < s->nr_vms; i++) {
+		now_ns = vmp_now_ns();
+		tell_unknown(s, vms[i]->dom.shown, vmp_needs(s->path, vms[i]->dom.pid, now_ns < until_ns ? until_ns - now_ns : 0, need, s));
+	}
 }
 
 static void begin_fetching(struct vmp_session *s)

@@ -9,7 +9,9 @@
 
 static uint64_t known_ns;	/* when it was known what is needed */
 static int all_err;		/* what comes of looking at all guests together */
-static int alone;		/* so many were looked at alone */
+static uint32_t alone[8];	/* who was looked at alone */
+static int nr_alone;
+static uint64_t wanted_ns = 60000000000;
 
 /* A large capture: that takes its time (the linker puts it in the other's place) */
 int __wrap_vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns,
@@ -20,10 +22,12 @@ int __wrap_vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns,
 	(void)path;
 	(void)fn;
 	(void)arg;
-	assert_true(patience_ns >= 60000000000);
+	assert_true(vm || patience_ns == wanted_ns);
+	assert_true(patience_ns > wanted_ns / 2 && patience_ns <= wanted_ns);
 	usleep(2000);
 	known_ns = vmp_now_ns();
-	alone += !!vm;
+	if (vm)
+		alone[nr_alone++] = vm;
 	return vm ? 0 : all_err;
 }
 
@@ -41,7 +45,7 @@ static void test_patience(void **state)
 	assert_true(known_ns && s.phase_ns >= known_ns);
 }
 
-/* Where all that guests told is too much, each is looked at alone; and nobody twice else */
+/* Where all that guests told is too much, each is looked at alone, who told most last; and nobody twice else */
 static void test_alone(void **state)
 {
 	static const struct vmp_session_opts opts;
@@ -65,13 +69,36 @@ static void test_alone(void **state)
 			vm[i].gone = 1;
 			vmp_fetch_init(&vm[i].fetch);
 			vmp_early_init(&vm[i]);
+			vm[i].agent.counts.kept_bytes = 100 - i;
 		}
 		all_err = cases[k].err;
-		alone = 0;
+		nr_alone = 0;
 		vmp_session_phase(&s, VMP_ENDING);
 		vmp_session_finish_step(&s, s.phase_ns);
-		assert_int_equal(alone, cases[k].alone);
+		assert_int_equal(nr_alone, cases[k].alone);
+		if (nr_alone) {
+			assert_int_equal(alone[0], 1001);
+			assert_int_equal(alone[1], 1000);
+		}
 	}
+}
+
+/* The longer a capture is, the longer it may take */
+static void test_long(void **state)
+{
+	static const struct vmp_session_opts opts;
+	static struct vmp_session s;
+
+	(void)state;
+	s.opts = &opts;
+	s.monitor.fd = -1;
+	snprintf(s.path, sizeof(s.path), "%s/capture", cache);
+	assert_int_equal(close(creat(s.path, 0600)), 0);
+	assert_int_equal(truncate(s.path, 1 << 30), 0);
+	wanted_ns = 60000000000 + (1ULL << 30) * 59;
+	vmp_session_phase(&s, VMP_ENDING);
+	vmp_session_finish_step(&s, s.phase_ns);
+	assert_int_equal(s.phase, VMP_FETCHING);
 }
 
 int main(void)
@@ -79,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_patience, make_cache, remove_cache),
 		cmocka_unit_test_setup_teardown(test_alone, make_cache, remove_cache),
+		cmocka_unit_test_setup_teardown(test_long, make_cache, remove_cache),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
