@@ -64,7 +64,7 @@ static int take_from_ssh(void *arg, const struct vmp_msg_object *o)
 	/* the rest of a file that was not the right one */
 	if (is_agents(&vm->fetch))
 		return 0;
-	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns());
+	return vmp_fetch_object(&vm->fetch, o, vmp_now_ns()) && vmp_fetch_goes_on(&vm->fetch);
 }
 
 static void hang_up(struct vmp_vm *vm)

@@ -26,7 +26,7 @@ static const struct {
 	const char *key, *text;
 } causes[VMP_FETCH_CAUSES] = {
 	[VMP_FETCH_ABSENT] = { "absent", "not there or not to be read" },
-	[VMP_FETCH_OTHER] = { "other_build", "of another build by now" },
+	[VMP_FETCH_OTHER] = { "other_build", "of another build by now, or no ELF file" },
 	[VMP_FETCH_SLOW] = { "slow", "not there in time" },
 	[VMP_FETCH_ROOM] = { "no_room", "without room in the object cache or on its disk" },
 	[VMP_FETCH_CUT] = { "cut", "when the guest or the way to it was gone" },
@@ -460,16 +460,11 @@ static int learn_size(struct vmp_fetch *f, const struct vmp_msg_object *o)
 	return take_room(f, o->total);
 }
 
-/* A debug file of another binary the agent itself does not hand over */
-static int error_of(const struct vmp_fetch *f, const struct vmp_msg_object *o)
-{
-	return is_debug(&f->items[f->at]) && o->status == ENOEXEC ? -ENOEXEC : -EIO;
-}
-
 /* Return: 0 this piece is the next one of what was asked for, no more than that, or -errno */
 static int check_piece(struct vmp_fetch *f, const struct vmp_msg_object *o)
 {
-	int err = o->status ? error_of(f, o) : learn_size(f, o);
+	/* what is not the file that was told of the agent does not hand over */
+	int err = o->status ? o->status == ENOEXEC ? -ENOEXEC : -EIO : learn_size(f, o);
 
 	if (!err && o->total != f->items[f->at].bytes)
 		err = -ESTALE;
@@ -478,12 +473,17 @@ static int check_piece(struct vmp_fetch *f, const struct vmp_msg_object *o)
 	return err;
 }
 
+int vmp_fetch_goes_on(const struct vmp_fetch *f)
+{
+	return f->fd >= 0 && f->asked_bytes;
+}
+
 int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64_t now_ns)
 {
 	int err, whole;
 
 	/* the next one waits for its turn, and until then nothing is of it: by ssh most files have no number but 0 */
-	if (f->fd < 0 || !f->asked_bytes || o->file != f->items[f->at].file)
+	if (!vmp_fetch_goes_on(f) || o->file != f->items[f->at].file)
 		return 0;
 	f->heard_ns = now_ns;
 	err = check_piece(f, o);

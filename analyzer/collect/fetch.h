@@ -107,6 +107,9 @@ const char *vmp_fetch_path(const struct vmp_fetch *f);
 /** vmp_fetch_object() - A piece came. Return: 1 it belongs to what was asked for. */
 int vmp_fetch_object(struct vmp_fetch *f, const struct vmp_msg_object *o, uint64_t now_ns);
 
+/** vmp_fetch_goes_on() - Is more of what was asked for last to come, or to be asked for? */
+int vmp_fetch_goes_on(const struct vmp_fetch *f);
+
 /** vmp_fetch_tick() - Give up what does not come.  Return: 1 something was given up. */
 int vmp_fetch_tick(struct vmp_fetch *f, uint64_t now_ns);
 
@@ -119,7 +122,7 @@ void vmp_fetch_abort(struct vmp_fetch *f, int err);
 /** vmp_fetch_cause_key() - "absent" */
 const char *vmp_fetch_cause_key(enum vmp_fetch_cause cause);
 
-/** vmp_fetch_causes() - "2 not there or not to be read, 1 of another build by now" */
+/** vmp_fetch_causes() - "2 not there or not to be read, 1 of another build by now, or no ELF file" */
 const char *vmp_fetch_causes(const struct vmp_fetch *f, char *buf, size_t size);
 
 void vmp_fetch_free(struct vmp_fetch *f);

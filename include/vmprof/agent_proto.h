@@ -178,7 +178,7 @@ struct vmprof_credit {
  * The debug file of a file (symbols that were stripped from it, as the guest's
  * distribution installs them below /usr/lib/debug/.build-id) is asked for with
  * this bit in @file, and its OBJECTs have the bit too.  An agent that has none,
- * or knows of none, answers with a status, with ENOEXEC where it is another file's.  Its size is the answer's total.
+ * or knows of none, answers with a status.  Its size is the answer's total.
  */
 #define VMPROF_OBJECT_DEBUG	(1U << 31)
 
@@ -412,7 +412,7 @@ struct vmprof_task_layout {
 };
 
 /* A piece of a file.  status 0, or a positive errno of the guest's open or
-   read, then no data follow. */
+   read, then no data follow; ENOEXEC: it is no ELF file, or one of another build-id. */
 struct vmprof_object {
 	__le32 file;
 	__le32 status;

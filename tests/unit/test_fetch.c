@@ -60,7 +60,8 @@ static void test_fetch_refuses(void **state)
 	static const struct { uint64_t offset, total; const char *data; uint32_t status; } bad[] = {
 		{ 0, 9, "x", 0 },	/* another size than was told */
 		{ 4, 8, "x", 0 },	/* a hole */
-		{ 0, 8, "", 2 },	/* the guest could not read it */
+		{ 0, 8, "", ENOENT },	/* the guest could not read it */
+		{ 0, 8, "", ENOEXEC },	/* it has another file there */
 	};
 	char text[128];
 	size_t i;
@@ -78,11 +79,11 @@ static void test_fetch_refuses(void **state)
 			 -ENOBUFS);
 	assert_int_equal(add(1, VMP_FETCH_SUM_BYTES, NULL, 0, "u-1/ef01"), -ENOBUFS);
 	assert_int_equal(fetch.over, 2);
-	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 1);
+	assert_int_equal(fetch.why[VMP_FETCH_OTHER], 2);
 	assert_int_equal(fetch.why[VMP_FETCH_ABSENT], 2);
 	assert_int_equal(fetch.why[VMP_FETCH_OVER], 2);
 	assert_string_equal(vmp_fetch_causes(&fetch, text, sizeof(text)),
-			    "2 not there or not to be read, 1 of another build by now, 2 over the limits of one guest");
+			    "2 not there or not to be read, 2 of another build by now, or no ELF file, 2 over the limits of one guest");
 	assert_string_equal(vmp_fetch_causes(&fetch, text, 12), "2 not there");
 }
 
