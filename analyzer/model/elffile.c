@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_id.h"
 #include "util/below.h"
 
 #define FILE_MAX	(2ULL << 30)
@@ -180,9 +181,22 @@ static int take_build_id(struct vmp_elffile *f, Elf_Data *d)
 	return 0;
 }
 
-/* Linkers give it a section of its own; the vdso has one for all notes */
+static ssize_t image_read(void *arg, void *buf, size_t len, uint64_t offset)
+{
+	const struct vmp_elffile *f = arg;
+
+	if (offset >= f->len)
+		return 0;
+	if (len > f->len - offset)
+		len = f->len - offset;
+	memcpy(buf, (const uint8_t *)f->data + offset, len);
+	return (ssize_t)len;
+}
+
+/* Linkers give it a section of its own; the vdso has one for all notes; a file without sections has it in a segment */
 static void read_build_id(struct vmp_elffile *f)
 {
+	struct vmp_build_id id;
 	uint64_t left = NOTES_MAX;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -193,6 +207,10 @@ static void read_build_id(struct vmp_elffile *f)
 		left -= sh.sh_size;
 		if (take_build_id(f, vmp_elffile_data(scn, &sh)))
 			return;
+	}
+	if (!vmp_elf_build_id(&(struct vmp_elf_source){ image_read, f }, &id)) {
+		memcpy(f->build_id, id.bytes, id.len);
+		f->build_id_len = id.len;
 	}
 }
 

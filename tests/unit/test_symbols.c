@@ -247,57 +247,139 @@ static void test_impossible_elf(void **state)
 	assert_int_equal(vmp_elf_open_memory(&e, &h, sizeof(h), NULL), -ENOEXEC);
 }
 
-/*
- * What comes of a file of @bytes with @nr sections, each of @each bytes at @offset.  @in_first: the first section tells how many,
- * for the header cannot
- */
-static int sections(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
+static int opened(uint8_t *image, size_t bytes)
 {
-	Elf64_Ehdr h = {
-		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
-		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
-	};
-	uint8_t *image = calloc(1, bytes);
 	struct vmp_elffile f;
-	Elf64_Shdr sh = { .sh_size = in_first ? nr : 0 };
-	uint64_t i;
-	int err;
+	int err = vmp_elffile_memory(&f, image, bytes);
 
-	assert_non_null(image);
-	memcpy(image, &h, sizeof(h));
-	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
-		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
-		sh = (Elf64_Shdr){ .sh_type = type, .sh_flags = SHF_ALLOC, .sh_offset = offset, .sh_size = each,
-				   .sh_entsize = sizeof(Elf64_Rela), .sh_addralign = 8 };
-	}
-	err = vmp_elffile_memory(&f, image, bytes);
 	if (!err)
 		vmp_elffile_close(&f);
 	free(image);
 	return err;
 }
 
+/*
+ * What comes of a file of @bytes with @nr sections, each of @each bytes at @offset.  @in_first: the first section tells how many,
+ * for the header cannot
+ */
+static int sections64(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
+{
+	const Elf64_Ehdr h = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
+		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
+	};
+	Elf64_Shdr sh = { .sh_size = in_first ? nr : 0 };
+	uint8_t *image = calloc(1, bytes);
+	uint64_t i;
+
+	assert_non_null(image);
+	memcpy(image, &h, sizeof(h));
+	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
+		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
+		sh = (Elf64_Shdr){ .sh_type = type, .sh_offset = offset, .sh_size = each, .sh_addralign = 8 };
+	}
+	return opened(image, bytes);
+}
+
+static int sections32(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
+{
+	const Elf32_Ehdr h = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
+		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf32_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
+	};
+	Elf32_Shdr sh = { .sh_size = in_first ? (uint32_t)nr : 0 };
+	uint8_t *image = calloc(1, bytes);
+	uint64_t i;
+
+	assert_non_null(image);
+	memcpy(image, &h, sizeof(h));
+	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
+		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
+		sh = (Elf32_Shdr){ .sh_type = type, .sh_offset = (uint32_t)offset, .sh_size = (uint32_t)each, .sh_addralign = 4 };
+	}
+	return opened(image, bytes);
+}
+
 /* A few MiB that are many GiB of sections, for they lie on one another, or that are nothing but sections */
 static void test_bomb_of_sections(void **state)
 {
+	static int (*const sections[])(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first) = {
+		sections64, sections32,
+	};
 	static const uint32_t types[] = { SHT_NOTE, SHT_RELA, SHT_PROGBITS };
 	const size_t room = 8U << 20;
+	size_t i, k;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		/* the first is none; the others have no more than the file, twice over, or one too many */
+		for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+			assert_int_equal(sections[k](17, types[i], 1U << 20, 1U << 20, room, 0), 0);
+			assert_int_equal(sections[k](18, types[i], 1U << 20, 1U << 20, room, 0), -ENOEXEC);
+			assert_int_equal(sections[k](65535, types[i], (4U << 20) + 1, 3U << 20, room, 0), -ENOEXEC);
+			assert_int_equal(sections[k](65535, types[i], (4U << 20) + 1, 3U << 20, room, 1), -ENOEXEC);
+		}
+		/* what has no bytes in the file is no burden, as those of debug files */
+		assert_int_equal(sections[k](18, SHT_NOBITS, 1U << 20, 1U << 30, room, 0), 0);
+		assert_int_equal(sections[k](VMP_ELFFILE_SECTIONS_MAX, SHT_PROGBITS, 0, 0, room, 1), 0);
+		assert_int_equal(sections[k](VMP_ELFFILE_SECTIONS_MAX + 1, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
+	}
+	assert_int_equal(sections64(1ULL << 58, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
+}
+
+/* A note; returns where the next one begins */
+static uint8_t *put_note(uint8_t *at, uint32_t type, uint32_t bytes)
+{
+	const Elf64_Nhdr h = { 4, bytes, type };
+
+	memcpy(at, &h, sizeof(h));
+	memcpy(at + sizeof(h), "GNU", 4);
+	memset(at + sizeof(h) + 4, 0xab, bytes);
+	return at + sizeof(h) + 4 + bytes;
+}
+
+/* A build-id is looked for in a MiB of sections' notes, of which compilers make large ones of their own; without sections in segments */
+static void test_build_id(void **state)
+{
+	static const struct { uint32_t section, segment, before; size_t len; } cases[] = {
+		{ 36, 0, 0, 20 }, { 1U << 20, 0, 1U << 19, 20 }, { (1U << 20) + 4, 0, 1U << 19, 0 }, { 0, 36, 0, 20 }, { 0, 0, 0, 0 },
+	};
+	struct image {
+		Elf64_Ehdr h;
+		Elf64_Phdr ph;
+		Elf64_Shdr sh[2];
+		uint8_t notes[2 << 20];
+	} *m = calloc(1, sizeof(*m));
+	struct vmp_elffile f;
+	uint8_t *at;
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		/* no more than the file has, twice over; and one byte more for each */
-		assert_int_equal(sections(17, types[i], 1U << 20, 1U << 20, room, 0), 0);
-		assert_int_equal(sections(18, types[i], 1U << 20, 1U << 20, room, 0), -ENOEXEC);
-		assert_int_equal(sections(65535, types[i], (4U << 20) + 1, 3U << 20, room, 0), -ENOEXEC);
-		assert_int_equal(sections(65535, types[i], (4U << 20) + 1, 3U << 20, room, 1), -ENOEXEC);
+	assert_non_null(m);
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		m->h = (Elf64_Ehdr){
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(m->h),
+			.e_phoff = offsetof(struct image, ph), .e_phentsize = sizeof(m->ph), .e_phnum = 1,
+			.e_shoff = cases[i].section ? offsetof(struct image, sh) : 0, .e_shentsize = sizeof(m->sh[0]),
+			.e_shnum = cases[i].section ? 2 : 0,
+		};
+		m->ph = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = offsetof(struct image, notes), .p_filesz = cases[i].segment };
+		m->sh[1] = (Elf64_Shdr){ .sh_type = SHT_NOTE, .sh_offset = offsetof(struct image, notes), .sh_size = cases[i].section,
+					 .sh_addralign = 4 };
+		at = m->notes;
+		if (cases[i].before)
+			at = put_note(at, NT_GNU_BUILD_ID + 1, cases[i].before);
+		put_note(at, NT_GNU_BUILD_ID, 20);
+		assert_int_equal(vmp_elffile_memory(&f, m, sizeof(*m)), 0);
+		assert_int_equal(f.build_id_len, cases[i].len);
+		if (f.build_id_len)
+			assert_int_equal(f.build_id[19], 0xab);
+		vmp_elffile_close(&f);
 	}
-	/* what has no bytes in the file is no burden, as those of debug files */
-	assert_int_equal(sections(18, SHT_NOBITS, 1U << 20, 1U << 30, room, 0), 0);
-	assert_int_equal(sections(VMP_ELFFILE_SECTIONS_MAX, SHT_PROGBITS, 0, 0, room, 1), 0);
-	assert_int_equal(sections(VMP_ELFFILE_SECTIONS_MAX + 1, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
-	assert_int_equal(sections(1ULL << 58, SHT_PROGBITS, 0, 0, room, 1), -ENOEXEC);
+	free(m);
 }
 
 /* Several names for one function: which one people know */
@@ -553,7 +635,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_pie), T(test_fixed_address), T(test_stripped_library), T(test_plt), T(test_versions),
 		T(test_no_elf), cmocka_unit_test(test_impossible_elf),
-		cmocka_unit_test(test_bomb_of_sections),
+		cmocka_unit_test(test_bomb_of_sections), cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_nested_symbols), cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_find_in_steps), T(test_guest_function), T(test_objects_by_domain), cmocka_unit_test(test_cache_keys),
 		cmocka_unit_test(test_demangle),
