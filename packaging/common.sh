@@ -60,8 +60,9 @@ options()
 	done
 	[ $# = 0 ] && [ -n "$out" ] || usage "$self"
 	[[ $release =~ ^[1-9][0-9]*$ ]] || die "--release $release: it is to be a number from 1 on"
-	read -r newest newest_day < <(sed '/^#/d' "$packaging/changelog")
-	[ "$newest" = "$version" ] || die "packaging/changelog does not say what is new in $version: it begins with $newest"
+	read -r newest newest_day < <(sed '/^#/d' "$packaging/changelog") || :
+	[ "$newest" = "$version" ] || die "packaging/changelog does not say what is new in $version: it begins with '$newest'"
+	[[ $newest_day =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] || die "packaging/changelog: the day of $newest is to be as 2026-01-31, not '$newest_day'"
 	if [ "$what" = guest ]; then
 		dkms_name=vmprof-guest
 		[ -n "$kver" ] || usage "$self"

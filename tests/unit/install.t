@@ -256,9 +256,11 @@ made_up_systemd()
 	cat > "$root/usr/bin/systemctl" <<-'END' &&
 	#!/bin/sh
 	echo "${0##*/} $*" >> /packages/asked
-	[ "${*#-q }" = "is-active vmprof-agent" ] || exit 1
+	quiet=
+	[ "$1" != -q ] || { quiet=yes; shift; }
+	[ "$*" = "is-active vmprof-agent" ] || exit 1
 	state=$(cat /packages/state 2> /dev/null || echo active)
-	[ "$1" = -q ] || echo "$state"
+	[ "$quiet" ] || echo "$state"
 	[ "$state" = active ]
 	END
 	cp "$root/usr/bin/systemctl" "$root/usr/bin/udevadm" && chmod 755 "$root/usr/bin/systemctl" "$root/usr/bin/udevadm"
