@@ -3,10 +3,10 @@
  * mapped.h - open the file behind a mapping of some process.
  *
  * The name is a hint, the inode is the truth: a file is taken only if its
- * device and inode are those of the map; on Btrfs and overlayfs, where stat() and maps tell
- * other devices, if its inode is.  Only regular files are opened, so
- * that no device is woken.  On a dead file system all of this may block: it is for
- * the child that reads (worker.h) alone.
+ * device and inode are those of the map; on Btrfs and overlayfs, where stat()
+ * and maps tell other devices, if its inode is.  Only regular files are opened,
+ * so that no device is woken.  On a dead file system all of this may block: it
+ * is for the child that reads (worker.h) alone.
  */
 #ifndef VMP_MAPPED_H
 #define VMP_MAPPED_H
