@@ -11,7 +11,7 @@ if ! command -v dkms > /dev/null || [ ! -e "$KDIR" ] || [ "$(id -u)" != 0 ]; the
 	echo "1..0 # SKIP dkms, root rights or the headers of $KVER are missing"
 	exit 0
 fi
-echo 1..32
+echo 1..34
 nr=0
 check()
 {
@@ -37,6 +37,7 @@ install() { make -C host-driver dkms-install KVER="$KVER" DKMS="$dkms" DKMS_SRC=
 
 check "make dkms-install" install
 check "it says what is next" grep -q 'now run: modprobe vmprof$' "$work/log"
+check "nothing that DKMS does on the way fails" sh -c "! grep -q 'bad exit status' $work/log"
 # takes CONF KERNEL...: DKMS would build for each of these; takes_no: for none. As DKMS reads it, by name
 takes() { local conf=$1 k; shift; for k; do of_conf "$conf" "$k" || { echo "$k is refused" >> "$work/log"; return 1; }; done; }
 takes_no() { local conf=$1 k; shift; for k; do ! of_conf "$conf" "$k" || { echo "$k is taken" >> "$work/log"; return 1; }; done; }
@@ -86,6 +87,7 @@ guest() { make -C guest-agent dkms-install KVER="$KVER" DESTDIR="$work/guest" > 
 check "the guest's sources for DKMS" guest
 mv "$work/guest/usr/src/"* "$work/src/"
 check "dkms install vmprof-guest" sh -c "$dkms install vmprof-guest/$version -k $KVER >> $work/log 2>&1"
+check "... nothing fails on the way" sh -c "! grep -q 'bad exit status' $work/log"
 is_good vmprof-guest vmprof_guest
 leaves_out vmprof-guest
 # ... nor for a kernel where it would not build; of this one there is its configuration, where each DKMS looks
