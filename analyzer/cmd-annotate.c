@@ -179,7 +179,8 @@ int cmd_annotate(int argc, char **argv)
 		.about = "Print the code of a function with samples, runs and cycles of each instruction and block,\n"
 			 "and source lines where there is debugging information.",
 		.opts = opts,
-		.more = "FUNCTION may be a pattern as in the shell.  Without FILE the latest capture is read.",
+		.more = "FUNCTION may be a pattern as in the shell.  It takes a session that records\n"
+			 "branches (vmprof-start(1)).  Without FILE the latest capture is read.",
 		.args_max = 2,
 	};
 	struct branch_data d;

@@ -220,7 +220,8 @@ int cmd_blocks(int argc, char **argv)
 		.about = "Print how many cycles each block of instructions takes, and how often it ran: from\n"
 			 "the last branches that were recorded with the samples.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.  A block is code between two taken branches.",
+		.more = "It takes a session that records branches (vmprof-start(1)).  Without FILE the latest capture is read.\n"
+			"A block is code between two taken branches.",
 		.args_max = 1,
 	};
 

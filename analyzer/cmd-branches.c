@@ -396,7 +396,7 @@ int cmd_branches(int argc, char **argv)
 		.about = "Print the branches that were recorded with the samples: their type, from where\n"
 			 "to where, how often they were seen and mispredicted.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.",
+		.more = "It takes a session that records branches (vmprof-start(1)).  Without FILE the latest capture is read.",
 		.args_max = 1,
 	};
 	struct branch_data d;

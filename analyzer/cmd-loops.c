@@ -109,7 +109,7 @@ int cmd_loops(int argc, char **argv)
 		.about = "Print the loops that branches show, the innermost first: how often they go round each\n"
 			 "time they are entered, and the cycles of one round.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.",
+		.more = "It takes a session that records branches (vmprof-start(1)).  Without FILE the latest capture is read.",
 		.args_max = 1,
 	};
 

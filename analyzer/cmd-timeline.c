@@ -131,7 +131,7 @@ int cmd_timeline(int argc, char **argv)
 		.about = "Lay the blocks that ran on each vCPU on the axis of time, back from each sample, with exits\n"
 			 "and steal between them.",
 		.opts = opts,
-		.more = "Without FILE the latest capture is read.",
+		.more = "It takes a session that records branches (vmprof-start(1)).  Without FILE the latest capture is read.",
 		.args_max = 1,
 	};
 
