@@ -117,8 +117,10 @@ KDIR ?= /lib/modules/$(KVER)/build
 .PHONY: driver rpm deb
 driver:
 	$(Q)$(MAKE) -C $(SRC)/host-driver KDIR=$(KDIR) BUILD=$(abspath $(O))/host-driver
+# where no kernel is named, the guest's module is built for this machine's, if its headers are here
 rpm deb: $(O)/vmprof
-	$(Q)$(SRC)/packaging/$@/build guest --kdir $(KDIR) --kver $(KVER) --out $(abspath $(O))/$@ \
+	$(Q)$(SRC)/packaging/$@/build guest --out $(abspath $(O))/$@ \
+		$(if $(filter-out file,$(origin KVER) $(origin KDIR)),--kdir $(KDIR) --kver $(KVER)) \
 		$(if $(SIGN_KEY)$(SIGN_CERT),--sign-key '$(SIGN_KEY)' --sign-cert '$(SIGN_CERT)')
 	$(Q)$(SRC)/packaging/$@/build host --build $(O) --out $(abspath $(O))/$@
 

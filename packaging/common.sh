@@ -14,7 +14,8 @@ usage()
 	  guest           vmprof-guest-agent, its module as sources for DKMS and built for one kernel
 	  host            vmprof, and its module as sources for DKMS
 	  --out DIR       where the packages go
-	  --kver VERSION  guest: the guest's kernel, as \`uname -r\` prints it there
+	  --kver VERSION  guest: the guest's kernel, as \`uname -r\` prints it there [this machine's: its module is
+	                  left out where the headers are missing, unless it is to be signed]
 	  --kdir DIR      guest: its headers [/lib/modules/VERSION/build]
 	  --sign-key FILE, --sign-cert FILE
 	                  guest: sign the module with this key; a certificate of it
@@ -39,7 +40,19 @@ signing()
 	sign_key=$(realpath "$sign_key") sign_cert=$(realpath "$sign_cert")
 }
 
-# options ARG... - set what, dkms_name, kver, kdir, out, release, build, and for guest-agent/Makefile KDIR, SIGN_KEY, SIGN_CERT
+# The kernel that the guest's module is built for: this machine's where none is named. Then, without its headers, there is
+# no kver, and all is built but this module
+kernel()
+{
+	[ -n "$kver$kdir$sign_key$sign_cert" ] || [ -e "/lib/modules/$(uname -r)/build/Makefile" ] || return 0
+	kver=${kver:-$(uname -r)}
+	kdir=${kdir:-/lib/modules/$kver/build}
+	[ -e "$kdir/Makefile" ] ||
+		die "no kernel headers in $kdir: install those of the guest's kernel (Debian: linux-headers-$kver; Fedora: kernel-devel-$kver), or name another folder with KDIR= (--kdir); KVER= (--kver) says which kernel the guest has"
+	signing
+}
+
+# options ARG... - set what, dkms_name, kver, kdir, out, packages (a folder), release, build, and for guest-agent/Makefile KDIR, SIGN_KEY, SIGN_CERT
 options()
 {
 	local self=packaging/${packaging_kind:?}/build
@@ -65,11 +78,7 @@ options()
 	[[ $newest_day =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] || die "packaging/changelog: the day of $newest is to be as 2026-01-31, not '$newest_day'"
 	if [ "$what" = guest ]; then
 		dkms_name=vmprof-guest
-		[ -n "$kver" ] || usage "$self"
-		kdir=${kdir:-/lib/modules/$kver/build}
-		[ -e "$kdir/Makefile" ] ||
-			die "no kernel headers in $kdir: install those of the guest's kernel (Debian: linux-headers-$kver; Fedora: kernel-devel-$kver), or name another folder with KDIR= (--kdir); KVER= (--kver) says which kernel the guest has"
-		signing
+		kernel
 		export KDIR=$kdir SIGN_KEY=$sign_key SIGN_CERT=$sign_cert
 	else
 		dkms_name=vmprof
@@ -80,7 +89,8 @@ options()
 	out=$(cd "$out" && pwd)
 	work=$out/.work
 	rm -rf "$work"
-	mkdir -p "$work"
+	packages=$work/packages
+	mkdir -p "$packages"
 	export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -ud "$newest_day" +%s)} LC_ALL=C
 }
 
@@ -104,5 +114,17 @@ description() { sed -e "s|@KVER@|$kver|g" -e 1d "$packaging/descriptions/$1"; }
 # The daemon and the module of the guest, in $work/build
 build_guest()
 {
-	make -C "$top/guest-agent" --no-print-directory BUILD="$work/build" KDIR="$kdir" KVER="$kver" daemon module
+	make -C "$top/guest-agent" --no-print-directory BUILD="$work/build" KDIR="$kdir" KVER="$kver" daemon ${kver:+module}
+}
+
+# finish - what lies in $packages goes to $out, and is listed
+finish()
+{
+	local names
+	names=$(cd "$packages" && ls)
+	mv "$packages"/* "$out"
+	rm -rf "$work"
+	sed "s|^|$out/|" <<< "$names"
+	[ "$what" = host ] || [ -n "$kver" ] ||
+		echo "${0##*/}: the prebuilt module is left out: there are no headers of this machine's kernel $(uname -r). KVER= (--kver) names the guest's kernel, and KDIR= (--kdir) its headers if they are not in /lib/modules/KVER/build" >&2
 }

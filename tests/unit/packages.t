@@ -68,14 +68,48 @@ signed_module()
 	runs "... and that is its end, nothing came behind" sh -c "tail -c 28 $1 | grep -q '^~Module signature appended~$'"
 }
 
+# made KIND [VARIABLE=VALUE...] - make rpm or make deb where uname -r says $running and nothing else names a kernel; $said is what it says
+mkdir "$work/kernel"
+printf '#!/bin/sh\n[ "$*" != -r ] || exec echo "$running"\nexec /bin/uname "$@"\n' > "$work/kernel/uname"
+chmod +x "$work/kernel/uname"
+made()
+{
+	said=$(env -u KVER -u KDIR PATH="$work/kernel:$PATH" running="$running" make -s "$1" O="$build" "${@:2}" 2>&1)
+}
+# packaged NAME KIND PACKAGE... - KIND's folder has these packages, and make has listed each once
+packaged()
+{
+	is "$1" "$(cd "$build/$2" && LC_ALL=C ls -A)" "$(printf '%s\n' "${@:3}" | LC_ALL=C sort)"
+	is "... each is listed once" "$(grep -x "$build/$2/.*" <<< "$said" | sort)" "$(printf "$build/$2/%s\n" "${@:3}" | sort)"
+}
+rpm_packages=("vmprof-$version-1.x86_64.rpm" "vmprof-dkms-$version-1.noarch.rpm"
+	"vmprof-guest-agent-$version-1.x86_64.rpm" "vmprof-guest-agent-dkms-$version-1.noarch.rpm")
+deb_packages=("vmprof-dkms_$version-1_all.deb" "vmprof-guest-agent-dkms_$version-1_all.deb"
+	"vmprof-guest-agent_$version-1_amd64.deb" "vmprof_$version-1_amd64.deb")
+
+# --- where the running kernel has no headers
+running=1.0-none
+for kind in rpm deb; do
+	for named in "SIGN_KEY=$0 SIGN_CERT=$0" KVER=$running "KDIR=$work"; do
+		# shellcheck disable=SC2086
+		! made $kind $named
+		result $? "make $kind with ${named%%=*}=, but no headers: no"
+		has "... it says how to have them" "$said" '^build: no kernel headers in .*KDIR=.*KVER='
+		runs "... and makes no package" test ! -e "$build/$kind"
+	done
+	declare -n packages=${kind}_packages
+	made $kind
+	result $? "make $kind alone" || sed 's/^/# /' <<< "$said"
+	packaged "... makes all packages but the prebuilt module's" $kind "${packages[@]}"
+	is "... which one line says, and how to have it" "$(grep -c 'prebuilt module.*KVER=.*KDIR=' <<< "$said")" 1
+done
+
 # --- RPM
-runs "make rpm" make rpm O="$build" KVER="$KVER" KDIR="$KDIR" "${sign[@]}"
-is "the RPMs" "$(cd "$rpms" && ls)" "kmod-vmprof-guest-$KVER-$version-1.x86_64.rpm
-vmprof-$version-1.x86_64.rpm
-vmprof-dkms-$version-1.noarch.rpm
-vmprof-guest-agent-$version-1.x86_64.rpm
-vmprof-guest-agent-dkms-$version-1.noarch.rpm"
+rm -rf "$rpms"
 kmod=kmod-vmprof-guest-$KVER
+made rpm KVER="$KVER" KDIR="$KDIR" "${sign[@]}"
+result $? "make rpm" || sed 's/^/# /' <<< "$said"
+packaged "the RPMs" rpm "${rpm_packages[@]}" "$kmod-$version-1.x86_64.rpm"
 q() { rpm -qp "${@:2}" "$rpms/$1-$version-1".*.rpm; }
 all_modes() { q "$1" --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]'; }
 # modes PACKAGE - without the licence, which each has
@@ -192,12 +226,11 @@ runs "... and tells nothing of where it was built" sh -c "! grep -l -F '$PWD' $w
 
 # --- Debian
 prebuilt=vmprof-guest-module-$KVER
-runs "make deb" make deb O="$build" KVER="$KVER" KDIR="$KDIR" "${sign[@]}"
-is "the Debian packages" "$(cd "$debs" && ls)" "vmprof-dkms_$version-1_all.deb
-vmprof-guest-agent-dkms_$version-1_all.deb
-vmprof-guest-agent_$version-1_amd64.deb
-${prebuilt}_$version-1_amd64.deb
-vmprof_$version-1_amd64.deb"
+rm -rf "$debs"
+running=$KVER
+made deb "${sign[@]}"
+result $? "make deb" || sed 's/^/# /' <<< "$said"
+packaged "the Debian packages" deb "${deb_packages[@]}" "${prebuilt}_$version-1_amd64.deb"
 field() { dpkg-deb -f "$debs/$1_$version-1_"*.deb "$2"; }
 files() { dpkg-deb -c "$debs/$1_$version-1_"*.deb | awk '$1 ~ /^-/ { print $1, $2, substr($NF, 2) }'; }
 is "files of vmprof-guest-agent" "$(files vmprof-guest-agent | grep -v /share/doc/)" "-rw-r--r-- root/root /usr/lib/systemd/system/vmprof-agent.service
