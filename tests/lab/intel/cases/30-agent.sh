@@ -97,7 +97,7 @@ is "nothing was lost" "$(json .losses.driver.total)" 0
 # the same guest with page-table isolation: its CR3s have a PCID, and bit 12 tells the halves, whose PCIDs differ, too.
 # what keeps processors from speculating stays off: it costs time
 virsh -q undefine small
-isolated="spectre_v2=off spec_store_bypass_disable=off retbleed=off mds=off tsx_async_abort=off l1tf=off srbds=off mmio_stale_data=off pti=on"
+isolated="spectre_v2=off spec_store_bypass_disable=off retbleed=off mds=off tsx_async_abort=off l1tf=off srbds=off mmio_stale_data=off indirect_target_selection=off pti=on"
 sed -e "s/mitigations=off/$isolated/" -e s,/out/small.console,/out/isolated.console, /run/lab/small.xml >/run/lab/isolated.xml
 f=/out/isolated.vmprof
 ok "the guest is defined anew, with page-table isolation" virsh -q define /run/lab/isolated.xml
@@ -106,7 +106,7 @@ ok "... and up, with its agent" lab_wait 300 grep -q ready /out/isolated.console
 ok "... with PCIDs in its CR3s" grep -q "CR3s have PCIDs" /out/isolated.console
 ok "... and two halves of its page tables" grep -q "page tables are isolated" /out/isolated.console
 # the CR3s themselves: user code has bit 12 and a PCID with bit 11 below it, the kernel neither, but a PCID, too
-ringdump dump -p "$(cat /run/libvirt/qemu/small.pid)" -t -n 2000000 -s 20 >/run/lab/cr3s 2>&1
+/usr/share/vmprof-lab/driver/ringdump dump -p "$(cat /run/libvirt/qemu/small.pid)" -t -n 2000000 -s 20 >/run/lab/cr3s 2>&1
 # halves CPL - samples of it whose CR3 has a PCID, and is of the user's half, and of the kernel's
 halves()
 {
