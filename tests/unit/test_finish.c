@@ -31,24 +31,30 @@ int __wrap_vmp_needs(const char *path, uint32_t vm, uint64_t patience_ns,
 	return vm ? 0 : all_err;
 }
 
-static void test_patience(void **state)
+/* All agents have said their last: what is needed is found out */
+static void end_sampling(struct vmp_session *s)
 {
 	static const struct vmp_session_opts opts;
+
+	s->opts = &opts;
+	s->monitor.fd = -1;
+	vmp_session_phase(s, VMP_ENDING);
+	vmp_session_finish_step(s, s->phase_ns);
+	assert_int_equal(s->phase, VMP_FETCHING);
+}
+
+static void test_patience(void **state)
+{
 	static struct vmp_session s;
 
 	(void)state;
-	s.opts = &opts;
-	s.monitor.fd = -1;
-	vmp_session_phase(&s, VMP_ENDING);
-	vmp_session_finish_step(&s, s.phase_ns);
-	assert_int_equal(s.phase, VMP_FETCHING);
+	end_sampling(&s);
 	assert_true(known_ns && s.phase_ns >= known_ns);
 }
 
 /* Where all that guests told is too much, each is looked at alone, who told most last; and nobody twice else */
 static void test_alone(void **state)
 {
-	static const struct vmp_session_opts opts;
 	static const struct { int err, alone; } cases[] = {
 		{ 0, 0 }, { -EBADMSG, 0 }, { -ENOMEM, 2 }, { -ETIMEDOUT, 2 },
 	};
@@ -57,8 +63,6 @@ static void test_alone(void **state)
 	unsigned int i, k;
 
 	(void)state;
-	s.opts = &opts;
-	s.monitor.fd = -1;
 	for (k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
 		memset(vm, 0, sizeof(vm));
 		s.nr_vms = 2;
@@ -73,8 +77,7 @@ static void test_alone(void **state)
 		}
 		all_err = cases[k].err;
 		nr_alone = 0;
-		vmp_session_phase(&s, VMP_ENDING);
-		vmp_session_finish_step(&s, s.phase_ns);
+		end_sampling(&s);
 		assert_int_equal(nr_alone, cases[k].alone);
 		if (nr_alone) {
 			assert_int_equal(alone[0], 1001);
@@ -86,19 +89,14 @@ static void test_alone(void **state)
 /* The longer a capture is, the longer it may take */
 static void test_long(void **state)
 {
-	static const struct vmp_session_opts opts;
 	static struct vmp_session s;
 
 	(void)state;
-	s.opts = &opts;
-	s.monitor.fd = -1;
 	snprintf(s.path, sizeof(s.path), "%s/capture", cache);
 	assert_int_equal(close(creat(s.path, 0600)), 0);
 	assert_int_equal(truncate(s.path, 1 << 30), 0);
 	wanted_ns = 60000000000 + (1ULL << 30) * 59;
-	vmp_session_phase(&s, VMP_ENDING);
-	vmp_session_finish_step(&s, s.phase_ns);
-	assert_int_equal(s.phase, VMP_FETCHING);
+	end_sampling(&s);
 }
 
 int main(void)
