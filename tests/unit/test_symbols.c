@@ -262,45 +262,30 @@ static int opened(uint8_t *image, size_t bytes)
  * What comes of a file of @bytes with @nr sections, each of @each bytes at @offset.  @in_first: the first section tells how many,
  * for the header cannot
  */
-static int sections64(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
-{
-	const Elf64_Ehdr h = {
-		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
-		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
-	};
-	Elf64_Shdr sh = { .sh_size = in_first ? nr : 0 };
-	uint8_t *image = calloc(1, bytes);
-	uint64_t i;
-
-	assert_non_null(image);
-	memcpy(image, &h, sizeof(h));
-	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
-		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
-		sh = (Elf64_Shdr){ .sh_type = type, .sh_offset = offset, .sh_size = each, .sh_addralign = 8 };
-	}
-	return opened(image, bytes);
+#define SECTIONS(bits, class, machine) \
+static int sections##bits(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first) \
+{ \
+	const Elf##bits##_Ehdr h = { \
+		.e_ident = { 0x7f, 'E', 'L', 'F', class, ELFDATA2LSB, EV_CURRENT }, \
+		.e_type = ET_DYN, .e_machine = machine, .e_version = EV_CURRENT, .e_ehsize = sizeof(h), \
+		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf##bits##_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr, \
+	}; \
+	Elf##bits##_Shdr sh = { .sh_size = in_first ? (uint##bits##_t)nr : 0 }; \
+	uint8_t *image = calloc(1, bytes); \
+	uint64_t i; \
+\
+	assert_non_null(image); \
+	memcpy(image, &h, sizeof(h)); \
+	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) { \
+		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh)); \
+		sh = (Elf##bits##_Shdr){ .sh_type = type, .sh_offset = (uint##bits##_t)offset, .sh_size = (uint##bits##_t)each, \
+					 .sh_addralign = 4 }; \
+	} \
+	return opened(image, bytes); \
 }
 
-static int sections32(uint64_t nr, uint32_t type, uint64_t offset, uint64_t each, size_t bytes, int in_first)
-{
-	const Elf32_Ehdr h = {
-		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_DYN, .e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
-		.e_shoff = sizeof(h), .e_shentsize = sizeof(Elf32_Shdr), .e_shnum = in_first ? 0 : (uint16_t)nr,
-	};
-	Elf32_Shdr sh = { .sh_size = in_first ? (uint32_t)nr : 0 };
-	uint8_t *image = calloc(1, bytes);
-	uint64_t i;
-
-	assert_non_null(image);
-	memcpy(image, &h, sizeof(h));
-	for (i = 0; i < nr && sizeof(h) + (i + 1) * sizeof(sh) <= bytes; i++) {
-		memcpy(image + sizeof(h) + i * sizeof(sh), &sh, sizeof(sh));
-		sh = (Elf32_Shdr){ .sh_type = type, .sh_offset = (uint32_t)offset, .sh_size = (uint32_t)each, .sh_addralign = 4 };
-	}
-	return opened(image, bytes);
-}
+SECTIONS(64, ELFCLASS64, EM_X86_64)
+SECTIONS(32, ELFCLASS32, EM_386)
 
 /* A few MiB that are many GiB of sections, for they lie on one another, or that are nothing but sections */
 static void test_bomb_of_sections(void **state)
